@@ -1,0 +1,24 @@
+package main
+
+// group is a heading of `peermux help` with its commands, in the order in
+// which a person meets them.
+type group struct {
+	title    string
+	commands []command
+}
+
+// groups lists every command. A new one needs a line here and a file that
+// returns it.
+func groups() []group {
+	return []group{
+		{"start", []command{versionCommand()}},
+	}
+}
+
+func commands() []command {
+	var all []command
+	for _, g := range groups() {
+		all = append(all, g.commands...)
+	}
+	return all
+}

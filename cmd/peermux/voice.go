@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"peermux/internal/switchboard"
+)
+
+// How peermux speaks to a person: results on stdout; errors on stderr as
+// "peermux: error: …", then "peermux: hint: …" with what to do next; lower
+// case, no full stop. Colour and width only on a terminal, and NO_COLOR is
+// honoured.
+
+// Exit codes, fixed by the command line's contract.
+const (
+	exitFailed   = 1
+	exitUsage    = 2
+	exitNoTarget = 3
+	exitTimedOut = 4
+	exitRefused  = 5
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ msg, hint string }
+
+func (e usageError) Error() string { return e.msg }
+
+// hinted is an error with what to do about it.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (e hinted) Error() string { return e.err.Error() }
+func (e hinted) Unwrap() error { return e.err }
+
+// coded ends the command with an exit code after its own output said why.
+type coded int
+
+func (c coded) Error() string { return fmt.Sprintf("exit %d", int(c)) }
+
+// exit prints an error for a person and returns the exit code.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return 0
+	}
+	var code coded
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	msg, hint := err.Error(), ""
+	var usage usageError
+	var hint1 hinted
+	var board *switchboard.Error
+	result := exitFailed
+	switch {
+	case errors.As(err, &usage):
+		hint, result = usage.hint, exitUsage
+	case errors.As(err, &hint1):
+		hint = hint1.hint
+	case errors.As(err, &board):
+		msg, result = board.Message, exitOf(board.Code)
+	case errors.Is(err, context.Canceled):
+		msg = "interrupted"
+	}
+	fmt.Fprintf(a.err, "peermux: error: %s\n", msg)
+	if hint != "" {
+		fmt.Fprintf(a.err, "peermux: hint: %s\n", hint)
+	}
+	return result
+}
+
+// exitOf maps an operation's error code to the exit code of the contract.
+func exitOf(code string) int {
+	switch code {
+	case "unknown_target", "ambiguous_target":
+		return exitNoTarget
+	case "would_deadlock", "rate_limited", "out_of_scope", "not_yours", "already_closed", "self_target":
+		return exitRefused
+	case "bad_request", "empty_body", "body_too_large":
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// writeJSON prints v as one document, as --json promises.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// width returns the columns to print in: the terminal's, or 0 (no limit) when
+// stdout is not one.
+func (a *app) width() int {
+	if f, ok := a.out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 0
+}
+
+// colour reports whether to colour what goes to stdout.
+func (a *app) colour() bool {
+	f, ok := a.out.(*os.File)
+	return ok && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb" && isTerminal(f)
+}
