@@ -1,0 +1,157 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ticksPerSecond is USER_HZ, the unit of /proc/PID/stat; 100 on every
+// architecture that Go supports on Linux.
+const ticksPerSecond = 100
+
+func path(pid int, name string) string {
+	return "/proc/" + strconv.Itoa(pid) + "/" + name
+}
+
+func stat(pid int) (Info, error) {
+	data, err := os.ReadFile(path(pid, "stat"))
+	// ESRCH: the process ended between open and read.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return Info{}, ErrGone
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := parseStat(data)
+	if err == nil && info.PID != pid {
+		err = fmt.Errorf("stat of pid %d describes pid %d", pid, info.PID)
+	}
+	return info, err
+}
+
+// parseStat reads the one line of /proc/PID/stat (proc_pid_stat(5)). The name in
+// parentheses may itself hold spaces and parentheses, so the last ")" ends it.
+func parseStat(data []byte) (Info, error) {
+	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
+	if open < 0 || end < open {
+		return Info{}, errors.New("malformed stat: no name in parentheses")
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(data[:open])))
+	if err != nil {
+		return Info{}, fmt.Errorf("malformed stat: %v", err)
+	}
+	// rest[0] is field 3, the state; field N is rest[N-3].
+	rest := strings.Fields(string(data[end+1:]))
+	if len(rest) < 20 || len(rest[0]) != 1 {
+		return Info{}, errors.New("malformed stat: too few fields")
+	}
+	var nums [6]int // fields 4 to 8
+	for i := 1; i <= 5; i++ {
+		if nums[i], err = strconv.Atoi(rest[i]); err != nil {
+			return Info{}, fmt.Errorf("malformed stat: %v", err)
+		}
+	}
+	start := rest[19]
+	if _, err := strconv.ParseUint(start, 10, 64); err != nil {
+		return Info{}, fmt.Errorf("malformed stat: %v", err)
+	}
+	return Info{
+		ID:      ID{PID: pid, Start: start},
+		PPID:    nums[1],
+		PGrp:    nums[2],
+		Session: nums[3],
+		TTY:     ttyNumber(nums[4]),
+		TPGID:   nums[5],
+		State:   rest[0][0],
+		Comm:    string(data[open+1 : end]),
+	}, nil
+}
+
+// ttyNumber turns the kernel's 32-bit encoding (major in bits 8-19, minor in the
+// rest) into a device number as stat(2) has it.
+func ttyNumber(n int) int64 {
+	if n == 0 {
+		return 0
+	}
+	enc := uint32(n)
+	return int64(unix.Mkdev(enc>>8&0xfff, enc&0xff|enc>>12&0xfff00))
+}
+
+// TTYDevice is the device number of a terminal file such as /dev/pts/3, in the
+// form of [Info].TTY.
+func TTYDevice(name string) (int64, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		return 0, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
+		return 0, fmt.Errorf("%s is not a terminal", name)
+	}
+	return int64(unix.Mkdev(unix.Major(st.Rdev), unix.Minor(st.Rdev))), nil
+}
+
+func startsAfter(parent, child string) bool {
+	p, errP := strconv.ParseUint(parent, 10, 64)
+	c, errC := strconv.ParseUint(child, 10, 64)
+	return errP != nil || errC != nil || p > c
+}
+
+func startedAt(id ID, now time.Time) (time.Time, bool) {
+	ticks, err := strconv.ParseInt(id.Start, 10, 64)
+	if err != nil || ticks < 0 {
+		return time.Time{}, false
+	}
+	// Start times count from boot and go on through suspend, like this clock.
+	var boot unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
+		return time.Time{}, false
+	}
+	age := time.Duration(boot.Nano()) - time.Duration(ticks)*(time.Second/ticksPerSecond)
+	return now.Add(-age), true
+}
+
+func bootID() string {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+func environ(pid int) []string { return nulList(path(pid, "environ")) }
+
+func args(pid int) []string { return nulList(path(pid, "cmdline")) }
+
+func nulList(name string) []string {
+	data, err := os.ReadFile(name)
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
+
+func exe(pid int) string {
+	name, err := os.Readlink(path(pid, "exe"))
+	if err != nil {
+		return ""
+	}
+	// An upgrade replaced the file under a running program.
+	return strings.TrimSuffix(name, " (deleted)")
+}
+
+func cwd(pid int) string {
+	name, err := os.Readlink(path(pid, "cwd"))
+	if err != nil || strings.HasSuffix(name, " (deleted)") {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,165 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"peermux/internal/private"
+	"peermux/internal/proc"
+)
+
+// Drop is what the hooks of one session report about it: the only witness that
+// knows both the session's id and, by its ancestry, the client's process.
+type Drop struct {
+	V          int    `json:"v"`
+	Box        string `json:"box"` // the session's box key; names the file
+	Client     string `json:"client"`
+	SessionID  string `json:"session_id"`
+	Transcript string `json:"transcript,omitempty"`
+	CWD        string `json:"cwd,omitempty"`
+	// Source is how the session began, as the last SessionStart said: startup,
+	// resume, clear, compact.
+	Source   string    `json:"source,omitempty"`
+	Event    string    `json:"event"` // the event that wrote this
+	At       time.Time `json:"at"`
+	Headless bool      `json:"headless,omitempty"`
+	// PIDs is the ancestry of the hook, its parent first.
+	PIDs []proc.ID `json:"pids"`
+	// Hooks tells when each kind of event last fired.
+	Hooks  map[string]time.Time `json:"hooks,omitempty"`
+	BootID string               `json:"boot_id,omitempty"`
+}
+
+// PutDrop writes what a hook reports, merged with what earlier hooks of the same
+// session reported: their times, and whatever this one does not know.
+func (r *Registry) PutDrop(d Drop) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	dir, err := r.dir("drops")
+	if err != nil {
+		return err
+	}
+	d.V, d.BootID = Version, r.boot
+	if old, ok := r.DropOf(d.Box); ok {
+		d = merged(old, d)
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	return private.WriteFile(filepath.Join(dir, d.Box+".json"), append(data, '\n'))
+}
+
+// merged is the newer drop d completed from the old one of the same session.
+func merged(old, d Drop) Drop {
+	if d.Transcript == "" {
+		d.Transcript = old.Transcript
+	}
+	if d.CWD == "" {
+		d.CWD = old.CWD
+	}
+	if d.Source == "" {
+		d.Source = old.Source
+	}
+	if len(d.PIDs) == 0 {
+		d.PIDs = old.PIDs
+	}
+	hooks := make(map[string]time.Time, len(old.Hooks)+len(d.Hooks))
+	for _, from := range []map[string]time.Time{old.Hooks, d.Hooks} {
+		for event, at := range from {
+			if at.After(hooks[event]) {
+				hooks[event] = at
+			}
+		}
+	}
+	d.Hooks = hooks
+	return d
+}
+
+// DropOf reads the drop of one box.
+func (r *Registry) DropOf(boxKey string) (Drop, bool) {
+	if !validKey(boxKey) {
+		return Drop{}, false
+	}
+	d, err := r.readDrop(boxKey)
+	return d, err == nil
+}
+
+// Drops lists the drops of sessions in which a process of the reported ancestry
+// still lives, whatever that process is; see detect for what a drop proves.
+func (r *Registry) Drops() ([]Drop, error) {
+	names, err := r.names("drops")
+	if err != nil {
+		return nil, err
+	}
+	alive := liveness{}
+	var drops []Drop
+	for _, name := range names {
+		key, ok := strings.CutSuffix(name, ".json")
+		if !ok || !validKey(key) {
+			continue
+		}
+		d, err := r.readDrop(key)
+		if err == nil && r.dropLives(d, alive) {
+			drops = append(drops, d)
+		}
+	}
+	return drops, nil
+}
+
+// RemoveDrop deletes the drop of a session that ended.
+func (r *Registry) RemoveDrop(boxKey string) error {
+	if !validKey(boxKey) {
+		return fmt.Errorf("%w: box %q", ErrInvalid, boxKey)
+	}
+	err := os.Remove(filepath.Join(r.home, "drops", boxKey+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (r *Registry) dropLives(d Drop, alive liveness) bool {
+	if d.BootID != "" && r.boot != "" && d.BootID != r.boot {
+		return false
+	}
+	for _, id := range d.PIDs {
+		if alive.of(id) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Registry) readDrop(key string) (Drop, error) {
+	data, err := private.ReadFile(filepath.Join(r.home, "drops", key+".json"), maxRecord)
+	if err != nil {
+		return Drop{}, err
+	}
+	return parseDrop(data, key)
+}
+
+func parseDrop(data []byte, key string) (Drop, error) {
+	var d Drop
+	if err := json.Unmarshal(data, &d); err != nil {
+		return Drop{}, fmt.Errorf("%w: %v", ErrInvalid, err)
+	}
+	if d.Box != key {
+		return Drop{}, fmt.Errorf("%w: the drop of box %q is in the file of box %q", ErrInvalid, d.Box, key)
+	}
+	return d, d.check()
+}
+
+func (d Drop) check() error {
+	if !validKey(d.Box) || d.SessionID == "" {
+		return fmt.Errorf("%w: a drop needs a box key and a session id", ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"peermux/internal/private"
+)
+
+// Status words, as hooks write them. Whatever else is found is Unknown.
+const (
+	Idle    = "idle"
+	Working = "working"
+	Waiting = "waiting" // for the person: a dialog is open
+	Unknown = "unknown"
+)
+
+// statusSize is the length of every status file. All words are filled up with
+// newlines to the same length, so that one write replaces one word by another
+// and no reader meets half of each.
+const statusSize = 8
+
+// Status is the word that hooks last wrote about a session, and the time of the
+// event it speaks of; Unknown when there is none.
+func (r *Registry) Status(boxKey string) (word string, at time.Time) {
+	if !validKey(boxKey) {
+		return Unknown, time.Time{}
+	}
+	f, err := private.Open(filepath.Join(r.home, "status", boxKey), os.O_RDONLY)
+	if err != nil {
+		return Unknown, time.Time{}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Unknown, time.Time{}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, 64))
+	if err != nil {
+		return Unknown, time.Time{}
+	}
+	switch word := strings.TrimSpace(string(data)); word {
+	case Idle, Working, Waiting:
+		return word, info.ModTime()
+	}
+	return Unknown, time.Time{}
+}
+
+// SetStatus records the word of an event that happened at the time at. Hooks of
+// one session run side by side and end in any order; an older event never
+// overwrites a newer one.
+func (r *Registry) SetStatus(boxKey, word string, at time.Time) error {
+	if !validKey(boxKey) || word != Idle && word != Working && word != Waiting {
+		return fmt.Errorf("%w: status %q of box %q", ErrInvalid, word, boxKey)
+	}
+	name := filepath.Join(r.home, "status", boxKey)
+	f, err := private.Open(name, os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := r.dir("status"); err != nil {
+			return err
+		}
+		f, err = private.Open(name, os.O_RDWR|os.O_CREATE)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // releases the lock
+	if err := private.Flock(f); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	// A time that lies ahead was written before the clock was set back; it
+	// must not silence every event until then.
+	last := info.ModTime()
+	if info.Size() > 0 && last.After(at) && !last.After(r.now()) {
+		return nil
+	}
+	return writeStatus(f, word, at)
+}
+
+func writeStatus(f *os.File, word string, at time.Time) error {
+	data := word + strings.Repeat("\n", statusSize-len(word))
+	if _, err := f.WriteAt([]byte(data), 0); err != nil {
+		return err
+	}
+	when := unix.NsecToTimeval(at.UnixNano())
+	return unix.Futimes(int(f.Fd()), []unix.Timeval{when, when})
+}
+
+// RemoveStatus forgets the status of a session that ended.
+func (r *Registry) RemoveStatus(boxKey string) error {
+	if !validKey(boxKey) {
+		return fmt.Errorf("%w: box %q", ErrInvalid, boxKey)
+	}
+	err := os.Remove(filepath.Join(r.home, "status", boxKey))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
