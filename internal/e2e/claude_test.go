@@ -1,0 +1,83 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// writeClaudeHome makes a home in which Claude Code asks nothing at its start:
+// onboarding done, the key approved (by its last 20 characters), the folder
+// trusted, the bypass question answered.
+func writeClaudeHome(t *testing.T, home, cwd string) {
+	t.Helper()
+	writeJSON(t, filepath.Join(home, ".claude.json"), map[string]any{
+		"hasCompletedOnboarding": true, "theme": "dark", "bypassPermissionsModeAccepted": true,
+		"customApiKeyResponses": map[string]any{"approved": []string{apiKey[len(apiKey)-20:]}, "rejected": []string{}},
+		"projects":              map[string]any{cwd: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+	})
+	writeJSON(t, filepath.Join(home, ".claude", "settings.json"), map[string]any{"skipDangerousModePermissionPrompt": true})
+}
+
+func writeJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	raw, err := json.MarshalIndent(v, "", "  ")
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, append(raw, '\n'), 0o600))
+}
+
+// startClaude starts an interactive Claude Code and waits until it takes input.
+// Without a permission mode it would start in auto mode, whose check cannot run
+// against a mock and asks at each tool (2.1.328).
+func (b *bench) startClaude(t *testing.T, name string, args ...string) *session {
+	t.Helper()
+	if !strings.Contains(strings.Join(args, " "), "--permission-mode") {
+		args = append(args, "--permission-mode", "bypassPermissions")
+	}
+	s := b.start(t, name, "claude", append([]string{"claude"}, args...)...)
+	s.waitScreen(t, 30*time.Second, `^❯`)
+	s.waitIdle(t, 10*time.Second)
+	return s
+}
+
+// claudeState is Claude's own session file.
+type claudeState struct {
+	PID        int    `json:"pid"`
+	SessionID  string `json:"sessionId"`
+	Status     string `json:"status"`
+	WaitingFor string `json:"waitingFor"`
+	Name       string `json:"name"`
+	Tmux       string `json:"tmux"` // "<session>:@<window>.%<pane>"
+}
+
+// claude reads the session file of the client in this pane.
+func (s *session) claude() (claudeState, error) {
+	files, err := filepath.Glob(filepath.Join(s.b.home, ".claude", "sessions", "*.json"))
+	if err != nil {
+		return claudeState{}, err
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		var c claudeState
+		if json.Unmarshal(raw, &c) == nil && strings.HasSuffix(c.Tmux, "."+s.pane) {
+			return c, nil
+		}
+	}
+	return claudeState{}, fmt.Errorf("no session file names pane %s", s.pane)
+}
+
+// waiting reports whether a dialog of Claude's is open.
+func (s *session) waiting() bool {
+	c, err := s.claude()
+	return err == nil && c.Status == "waiting"
+}
