@@ -64,7 +64,7 @@ func TestPanesWithHostileNames(t *testing.T) {
 		}
 	}
 	run("new-window", "-d", "-n", "w-:-x|'\"", "-c", dir, "sleep 1000")
-	run("select-pane", "-t", "%1", "-T", "title -:- | ❯ #{pid}")
+	run("select-pane", "-t", "%1", "-T", "title -:- | ❯ #x")
 
 	panes, err := r.Panes(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestPanesWithHostileNames(t *testing.T) {
 		t.Fatalf("got %d panes, want 2", len(panes))
 	}
 	p := panes[1]
-	if p.ID != "%1" || p.Title != "title -:- | ❯ #{pid}" || p.Window != "w-:-x|'\"" {
+	if p.ID != "%1" || p.Title != "title -:- | ❯ #x" || p.Window != "w-:-x|'\"" {
 		t.Errorf("got %+v", p)
 	}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || p.CWD != real {
