@@ -1,0 +1,283 @@
+// Package private reads and writes files that belong to this user alone.
+//
+// Folders are 0700 and files 0600, both owned by the effective user. A folder or
+// file of ours that others may look into is tightened; one that somebody else
+// owns, a symbolic link, and anything that is not a plain file are refused with
+// [ErrUnsafe] and left untouched. The check is done on the open descriptor, so
+// that nothing can be swapped in between check and use.
+//
+// [WriteFile] replaces a file by rename: readers see the old content or the new
+// content, never a mixture. A crash leaves at most a file named
+// ".<name>.tmp-<pid>-<random>" behind, which no reader takes for content
+// ([IsTemp]) and [Sweep] removes.
+//
+// [Lock] is a kernel lock (flock): it ends with its holder, so it can neither be
+// stale nor be stolen.
+package private
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// ErrUnsafe says that a path exists but may not be trusted: a foreign owner, a
+// symbolic link, or not the kind of file it ought to be.
+var ErrUnsafe = errors.New("not safe to use")
+
+func unsafePath(path, why, do string) error {
+	return fmt.Errorf("%s: %w: %s; %s", path, ErrUnsafe, why, do)
+}
+
+// Dir makes the folder path, with its missing parents, or checks the one that is
+// there. Parents that exist are none of its business and are not looked at.
+func Dir(path string) error {
+	err := CheckDir(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Mkdir(path, dirMode); errors.Is(err, fs.ErrNotExist) {
+		if parent := filepath.Dir(path); parent != path {
+			if err := Dir(parent); err != nil {
+				return err
+			}
+		}
+		if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	} else if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return CheckDir(path)
+}
+
+// CheckDir checks a folder without creating it; the error is fs.ErrNotExist when
+// there is none. One system call when all is well.
+func CheckDir(path string) error {
+	var st unix.Stat_t
+	if err := ignoringEINTR(func() error { return unix.Lstat(path, &st) }); err != nil {
+		return &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return unsafePath(path, "it is a symbolic link", "remove it, or point PEERMUX_HOME at the real folder")
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return unsafePath(path, "it is not a folder", "move it away")
+	}
+	if err := checkOwner(path, &st); err != nil {
+		return err
+	}
+	if st.Mode&0o077 != 0 {
+		return os.Chmod(path, dirMode)
+	}
+	return nil
+}
+
+func checkOwner(path string, st *unix.Stat_t) error {
+	if me := os.Geteuid(); int(st.Uid) != me {
+		return unsafePath(path, fmt.Sprintf("it belongs to user %d, and this is user %d", st.Uid, me),
+			"run peermux as the owner, or give it back with chown")
+	}
+	return nil
+}
+
+// Size is the size in bytes of a plain file of ours, found with one system call;
+// the error is fs.ErrNotExist when there is none.
+func Size(path string) (int64, error) {
+	var st unix.Stat_t
+	if err := ignoringEINTR(func() error { return unix.Lstat(path, &st) }); err != nil {
+		return 0, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return st.Size, checkFile(path, &st)
+}
+
+func checkFile(path string, st *unix.Stat_t) error {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return checkOwner(path, st)
+	case unix.S_IFLNK:
+		return unsafePath(path, "it is a symbolic link", "remove it")
+	}
+	return unsafePath(path, "it is not a plain file", "move it away")
+}
+
+// Open opens a plain file of ours with the given os.O_ flags, 0600 when it is
+// created. It never follows a symbolic link in the last element and never blocks
+// on a planted FIFO.
+func Open(path string, flag int) (*os.File, error) {
+	var fd int
+	// O_NONBLOCK matters to FIFOs only; it is taken off again below.
+	flags := flag | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK
+	err := ignoringEINTR(func() (err error) {
+		fd, err = unix.Open(path, flags, fileMode)
+		return err
+	})
+	switch {
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.EMLINK): // EMLINK: FreeBSD's word for it
+		return nil, unsafePath(path, "it is a symbolic link", "remove it")
+	case errors.Is(err, unix.ENXIO), errors.Is(err, unix.EISDIR):
+		return nil, unsafePath(path, "it is not a plain file", "move it away")
+	case err != nil:
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	err = ignoringEINTR(func() error { return unix.Fstat(fd, &st) })
+	if err == nil {
+		err = checkFile(path, &st)
+	}
+	if err == nil && st.Mode&0o077 != 0 {
+		err = unix.Fchmod(fd, fileMode)
+	}
+	if err == nil {
+		err = unix.SetNonblock(fd, false)
+	}
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// ReadFile reads a plain file of ours. A file of more than max bytes is an error,
+// not a cut.
+func ReadFile(path string, max int64) ([]byte, error) {
+	f, err := Open(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // opened for reading: there is nothing that closing could lose
+	data, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > max {
+		return nil, fmt.Errorf("%s: more than %d bytes, which is no file of peermux; move it away", path, max)
+	}
+	return data, nil
+}
+
+// WriteFile puts data at path in one step. It does not fsync: use it for what can
+// be found out again, not for mail.
+func WriteFile(path string, data []byte) error {
+	tmp := TempName(path)
+	f, err := Open(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return nil
+}
+
+// Lock takes the exclusive kernel lock on the file at path, which is created when
+// it is missing, and waits for as long as another open of the file holds it.
+func Lock(path string) (unlock func(), err error) {
+	f, err := Open(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	if err := Flock(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { f.Close() }, nil // closing the only descriptor gives the lock back
+}
+
+// Flock takes the exclusive kernel lock on an open file. The lock belongs to this
+// open file, so two goroutines that opened it separately exclude each other too.
+// The descriptor is close-on-exec: a child never inherits the lock.
+func Flock(f *os.File) error {
+	err := ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX) })
+	if err != nil {
+		return fmt.Errorf("%s: lock: %w; peermux needs a file system with flock", f.Name(), err)
+	}
+	return nil
+}
+
+// Sync makes what was written to f survive a power cut. On macOS Go's Sync asks
+// the drive as well (F_FULLFSYNC), which fsync alone does not.
+func Sync(f *os.File) error { return f.Sync() }
+
+// SyncDir makes the names in a folder (a new file, a rename) survive a power cut.
+func SyncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// TempName is a name beside path that nobody else uses.
+func TempName(path string) string {
+	var random [6]byte
+	rand.Read(random[:]) // never fails: crypto/rand ends the program instead
+	dir, name := filepath.Split(path)
+	return filepath.Join(dir, fmt.Sprintf(".%s.tmp-%d-%s", name, os.Getpid(), hex.EncodeToString(random[:])))
+}
+
+// IsTemp reports whether name is one of TempName's and so never content.
+func IsTemp(name string) bool {
+	_, ok := tempPID(name)
+	return ok
+}
+
+func tempPID(name string) (pid int, ok bool) {
+	if !strings.HasPrefix(name, ".") {
+		return 0, false
+	}
+	i := strings.LastIndex(name, ".tmp-")
+	if i < 1 {
+		return 0, false
+	}
+	digits, _, ok := strings.Cut(name[i+len(".tmp-"):], "-")
+	if !ok {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(digits)
+	return pid, err == nil
+}
+
+// Sweep removes the temporary files in dir whose writers are gone.
+func Sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		pid, ok := tempPID(e.Name())
+		if !ok || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func ignoringEINTR(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

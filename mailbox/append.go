@@ -1,0 +1,152 @@
+package mailbox
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// AppendOptions of Append.
+type AppendOptions struct {
+	// NoSync leaves out the fsync: the message then survives the death of any
+	// process, but perhaps not a power cut.
+	NoSync bool
+	// Ring rewrites the box's bell, which an idle client may be watching.
+	Ring bool
+}
+
+// AppendResult of Append.
+type AppendResult struct {
+	ID  string
+	Key string // the box that took it, after following moves
+	// Existing is the message that was there under this id already; nothing was
+	// stored then.
+	Existing *Message
+}
+
+// Append puts a message into a box: it is accepted when Append returns no error,
+// and then it survives anything. A message with an id that the box, or one it
+// continued from, has already is not stored again. Mail for a box that moved goes
+// where it moved. An error means that nothing was stored.
+//
+// The error wraps ErrBodyTooLarge, ErrEmptyBody, ErrNotText, or ErrInboxFull.
+func (s *Store) Append(key string, m *Message, o AppendOptions) (AppendResult, error) {
+	msg := *m
+	if err := prepare(&msg, s.stamp()); err != nil {
+		return AppendResult{}, err
+	}
+	var res AppendResult
+	err := s.update(key, update{create: true, sync: !o.NoSync}, func(t *tx) (done bool, err error) {
+		res = AppendResult{ID: msg.ID, Key: t.p.key}
+		if res.Existing, err = t.existing(msg.ID); err != nil || res.Existing != nil {
+			return true, err
+		}
+		if t.idx.movedTo != "" {
+			return false, nil
+		}
+		if err := t.room(&msg); err != nil {
+			return false, err
+		}
+		if msg.ID == "" {
+			msg.ID = nextID(s.now(), string(t.idx.maxID))
+		}
+		res.ID = msg.ID
+		return true, t.write(messageLine(msg))
+	})
+	if err != nil {
+		return AppendResult{}, err
+	}
+	if o.Ring {
+		if err := s.ring(res.Key, res.ID); err != nil {
+			return res, fmt.Errorf("mailbox: message %s is stored, but its bell is not: %w", res.ID, err)
+		}
+	}
+	return res, nil
+}
+
+func messageLine(m Message) []byte {
+	var buf bytes.Buffer
+	encode(&buf, messageRecord{T: recMsg, Message: m})
+	return buf.Bytes()
+}
+
+// existing finds a message that this journal has already.
+func (t *tx) existing(id string) (*Message, error) {
+	if id == "" {
+		return nil, nil
+	}
+	data, err := t.whole()
+	if err != nil || !bytes.Contains(data, []byte(id)) {
+		return nil, err
+	}
+	var found *Message
+	eachLine(data, func(line []byte) {
+		if !bytes.Contains(line, []byte(id)) {
+			return
+		}
+		var bad int
+		eachRecord(line, func(kind, at, line []byte) {
+			if string(kind) != recMsg || string(at) != id {
+				return
+			}
+			if m, ok := parseMessage(line); ok && found == nil {
+				found = &m
+			}
+		}, &bad)
+	})
+	return found, nil
+}
+
+// room refuses mail that nobody can catch up with. The answer to a question that
+// is being waited for always gets in.
+func (t *tx) room(m *Message) error {
+	if t.p.feed {
+		return nil
+	}
+	waiting := t.idx.count()
+	if waiting < MaxUnshown && t.idx.bytes+len(m.Body) <= MaxUnshownBytes {
+		return nil
+	}
+	for _, a := range t.idx.asks {
+		if !a.gone && string(a.id) == m.ReplyTo {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %d messages (%d KiB) wait in %s; its reader has to catch up first",
+		ErrInboxFull, waiting, t.idx.bytes>>10, t.p.key)
+}
+
+// update says how a box is to be changed.
+type update struct {
+	create bool // also when the box does not exist yet
+	sync   bool // durable before it returns
+}
+
+// update runs change on a box under its lock, and when change is not done there,
+// on the box that it moved to. A missing box without create is passed over.
+func (s *Store) update(key string, u update, change func(*tx) (done bool, err error)) error {
+	for seen := map[string]bool{}; key != ""; {
+		seen[key] = true
+		p, err := s.box(key)
+		if err != nil {
+			return err
+		}
+		t, err := s.begin(p, u.create)
+		if err != nil && u.create {
+			return err
+		} else if err != nil {
+			return absent(err)
+		}
+		if seen[t.idx.movedTo] {
+			t.idx.movedTo = "" // a ring of moves ends where it was entered
+		}
+		done, err := change(t)
+		if err != nil {
+			return t.abandon(err)
+		}
+		key = t.idx.movedTo
+		if err := t.end(u.sync && done); err != nil || done {
+			return err
+		}
+	}
+	return nil
+}

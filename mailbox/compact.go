@@ -1,0 +1,170 @@
+package mailbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"peermux/internal/private"
+)
+
+const (
+	// compactAt is the length of the hot part, in bytes, from which it pays to
+	// compact; after that, each time it has doubled.
+	compactAt = 256 << 10
+
+	// What is settled is kept while it is younger than keepAge and among the last
+	// keepCount messages and keepBytes bytes.
+	keepAge   = 30 * 24 * time.Hour
+	keepCount = 1000
+	keepBytes = 4 << 20
+)
+
+func (t *tx) due() bool {
+	return t.snap.size-t.snap.hot > max(compactAt, 2*t.snap.kept)
+}
+
+// Compact rewrites a box's journal without what nobody needs any more. Append
+// does it by itself when the journal has grown.
+func (s *Store) Compact(key string) error {
+	p, err := s.box(key)
+	if err != nil {
+		return err
+	}
+	t, err := s.begin(p, false)
+	if err != nil {
+		return absent(err)
+	}
+	_, err = t.compact()
+	return t.abandon(err)
+}
+
+// compact replaces the journal, under its lock, by one with the same meaning: the
+// settled records first, then a mark, then what still waits. Whoever waits for
+// the lock of the old file sees that its name has gone on to another file.
+func (t *tx) compact() (done bool, err error) {
+	data, err := t.whole()
+	if err != nil {
+		return false, err
+	}
+	parts := t.sort(data)
+	if err := t.setAside(parts.bad); err != nil {
+		return false, err
+	}
+	if err := t.replace(parts.file(t.s.stamp(), string(t.idx.maxID))); err != nil {
+		return false, fmt.Errorf("mailbox: compact: %w", err)
+	}
+	return true, nil
+}
+
+// parts are the lines of a journal by what becomes of them.
+type parts struct{ cold, hot, bad bytes.Buffer }
+
+// file puts the parts together. The header names the offset of the mark with a
+// fixed number of digits, since its own length counts.
+func (p *parts) file(at time.Time, lastID string) []byte {
+	if !ValidID(lastID) {
+		lastID = noID
+	}
+	header := note{T: recCompacted, ID: lastID, Hot: fmt.Sprintf("%012d", 0), At: at}
+	header.Kept = fmt.Sprintf("%012d", p.hot.Len())
+	header.Hot = fmt.Sprintf("%012d", len(lines(header))+p.cold.Len())
+	var out bytes.Buffer
+	encode(&out, header)
+	out.Write(p.cold.Bytes())
+	encode(&out, note{T: recHot, ID: lastID, At: at})
+	out.Write(p.hot.Bytes())
+	return out.Bytes()
+}
+
+// sort decides, line by line.
+func (t *tx) sort(data []byte) *parts {
+	st := t.s.replay(t.p, data)
+	k := t.keepers(st)
+	var p parts
+	last := lastNotes(data)
+	n := 0
+	eachLine(data, func(line []byte) {
+		bad := 0
+		eachRecord(line, func(kind, id, line []byte) {
+			to := &p.cold
+			switch k.fate(string(kind), string(id), last.is(n)) {
+			case drop:
+				to = nil
+			case hot:
+				to = &p.hot
+			}
+			n++
+			if to != nil && string(kind) == recMsg {
+				if _, ok := parseMessage(line); !ok {
+					bad, to = bad+1, nil
+				}
+			}
+			if to != nil {
+				to.Write(line)
+				to.WriteByte('\n')
+			}
+		}, &bad)
+		if bad > 0 {
+			p.bad.Write(line)
+			p.bad.WriteByte('\n')
+		}
+	})
+	return &p
+}
+
+// setAside adds the lines that are no records to journal.bad.
+func (t *tx) setAside(bad bytes.Buffer) error {
+	if bad.Len() == 0 {
+		return nil
+	}
+	path := filepath.Join(filepath.Dir(t.p.path), badName)
+	if t.p.feed {
+		path = strings.TrimSuffix(t.p.path, ".jsonl") + ".bad"
+	}
+	f, err := private.Open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(bad.Bytes())
+	return errors.Join(err, f.Close())
+}
+
+// replace puts data in the journal's place, durably, and removes what a crashed
+// compaction of this journal left behind.
+func (t *tx) replace(data []byte) error {
+	dir, name := filepath.Split(t.p.path)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if private.IsTemp(e.Name()) && strings.HasPrefix(e.Name(), "."+name+".tmp-") {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	tmp := private.TempName(t.p.path)
+	f, err := private.Open(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = private.Sync(f)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(tmp, t.p.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return private.SyncDir(dir)
+}

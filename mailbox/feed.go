@@ -1,0 +1,329 @@
+package mailbox
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"peermux/internal/proc"
+)
+
+// Broadcast appends a message to a feed and returns its id, which is greater than
+// every id before it there: a reader's place in a feed is the last id it read.
+func (s *Store) Broadcast(feed string, m *Message) (string, error) {
+	p, err := s.feed(feed)
+	if err != nil {
+		return "", err
+	}
+	msg := *m
+	if err := prepare(&msg, s.stamp()); err != nil {
+		return "", err
+	}
+	t, err := s.begin(p, true)
+	if err != nil {
+		return "", err
+	}
+	old, err := t.existing(msg.ID)
+	if err != nil {
+		return "", t.abandon(err)
+	}
+	if old != nil {
+		return old.ID, t.end(true)
+	}
+	if last := string(t.idx.maxID); msg.ID <= last {
+		msg.ID = nextID(s.now(), last)
+	}
+	if err := t.write(messageLine(msg)); err != nil {
+		return "", t.abandon(err)
+	}
+	return msg.ID, t.end(true)
+}
+
+// Retract withdraws a feed's message for those who have not read it. Whether the
+// caller may is the caller's to know; doing it twice is no error.
+func (s *Store) Retract(feed, id string) error {
+	p, err := s.feed(feed)
+	if err != nil {
+		return err
+	}
+	unknown := fmt.Errorf("message %s: %w", id, ErrUnknownMessage)
+	t, err := s.begin(p, false)
+	if err != nil {
+		if absent(err) == nil {
+			err = unknown
+		}
+		return err
+	}
+	data, err := t.whole()
+	if err != nil {
+		return t.abandon(err)
+	}
+	it, ok := s.replay(p, data).Item(id)
+	if !ok {
+		return t.abandon(unknown)
+	}
+	if it.Closed == "" {
+		if err := t.write(lines(note{T: recRetracted, ID: id, At: s.stamp()})); err != nil {
+			return t.abandon(err)
+		}
+	}
+	return t.end(true)
+}
+
+// FeedOptions of FeedNew.
+type FeedOptions struct {
+	Self string // session id of the reader, which is not shown its own messages
+	Via  string
+	// PID and Start name the process that puts the text out; zero is this one.
+	PID   int
+	Start string
+	// Backfill is how far back a reader's first look reaches; 0 starts it at the
+	// feed's end.
+	Backfill time.Duration
+	// FromStart begins a reader's first look at the feed's first message: standing
+	// announcements.
+	FromStart bool
+	Limit     int
+	Fits      func(Message) bool
+}
+
+// FeedNew claims what a reader has not seen of a feed. The reader's place is kept
+// in its own box and moves when the claim is recorded as shown. One reader's
+// parallel hooks take turns: while one is showing a feed, the others get nothing
+// of it.
+func (s *Store) FeedNew(feed, readerBox string, o FeedOptions) (*Claim, error) {
+	fp, err := s.feed(feed)
+	if err != nil {
+		return nil, err
+	}
+	bp, err := s.box(readerBox)
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.lookIndex(bp)
+	if err != nil {
+		return nil, err
+	}
+	at := s.feedPlace(x, feed)
+	if at.moved || at.known && !at.busy {
+		news, err := s.feedAfter(fp, at.cursor)
+		if err != nil || at.moved || len(news) == 0 {
+			return &Claim{}, err
+		}
+	}
+	t, err := s.begin(bp, true)
+	if err != nil {
+		return nil, err
+	}
+	claim, err := t.claimFeed(fp, o)
+	if err != nil {
+		return nil, t.abandon(err)
+	}
+	return claim, t.end(false)
+}
+
+// FeedPeek is what FeedNew would give. It changes nothing.
+func (s *Store) FeedPeek(feed, readerBox string, o FeedOptions) (items []Item, more int, err error) {
+	fp, err := s.feed(feed)
+	if err != nil {
+		return nil, 0, err
+	}
+	bp, err := s.box(readerBox)
+	if err != nil {
+		return nil, 0, err
+	}
+	x, err := s.lookIndex(bp)
+	if err != nil {
+		return nil, 0, err
+	}
+	at := s.feedPlace(x, feed)
+	if at.moved || at.busy {
+		return nil, 0, nil
+	}
+	if !at.known {
+		if at.cursor, err = s.firstCursor(fp, o); err != nil {
+			return nil, 0, err
+		}
+	}
+	news, err := s.feedAfter(fp, at.cursor)
+	c, _ := pick(news, bp.key, at, o)
+	return c.Messages, c.More, err
+}
+
+// feedPlace is where a reader is in a feed.
+type feedPlace struct {
+	known   bool   // it has looked before
+	cursor  string // last id it is done with
+	claimed string // last id that somebody was showing when it died
+	busy    bool   // somebody living is showing it
+	moved   bool   // the reader's box goes on elsewhere
+}
+
+func (s *Store) feedPlace(x *index, feed string) feedPlace {
+	var at feedPlace
+	if x == nil {
+		return at
+	}
+	at.moved = x.movedTo != ""
+	open := map[string]note{}
+	for _, line := range x.feeds {
+		n, ok := parseNote(line)
+		if !ok || n.Feed != feed {
+			continue
+		}
+		switch n.T {
+		case recCursor:
+			at.known = true
+			at.cursor = max(at.cursor, n.ID)
+			delete(open, n.Claim)
+		case recFeedClaim:
+			open[n.Claim] = n
+		case recFeedUnclaim:
+			delete(open, n.Claim)
+		}
+	}
+	for _, n := range open {
+		if s.holds(n) {
+			at.busy = true
+		} else {
+			at.claimed = max(at.claimed, n.ID)
+		}
+	}
+	return at
+}
+
+// noID sorts before every id: the place before a feed's first message.
+const noID = "00000000000000000000000000"
+
+func (s *Store) firstCursor(p place, o FeedOptions) (string, error) {
+	switch {
+	case o.FromStart:
+		return noID, nil
+	case o.Backfill > 0:
+		// Ids begin with the time, and they rise along the feed.
+		return makeID(s.now().Add(-o.Backfill), [idLen - timeLen]byte{}), nil
+	}
+	last, err := s.feedLast(p)
+	return max(last, noID), err
+}
+
+func (t *tx) claimFeed(fp place, o FeedOptions) (*Claim, error) {
+	s := t.s
+	at := s.feedPlace(t.idx, fp.key)
+	if at.moved || at.busy {
+		return &Claim{}, nil
+	}
+	cursor := note{T: recCursor, Feed: fp.key, At: s.stamp()}
+	if !at.known {
+		first, err := s.firstCursor(fp, o)
+		if err != nil {
+			return nil, err
+		}
+		at.cursor, cursor.ID = first, first
+		if err := t.write(lines(cursor)); err != nil {
+			return nil, err
+		}
+	}
+	news, err := s.feedAfter(fp, at.cursor)
+	if err != nil {
+		return nil, err
+	}
+	claim, through := pick(news, t.p.key, at, o)
+	if through == "" {
+		return claim, nil
+	}
+	if len(claim.Messages) == 0 {
+		cursor.ID = through // only own and withdrawn messages: pass them by
+		return claim, t.write(lines(cursor))
+	}
+	if o.PID == 0 {
+		me, err := proc.Self()
+		if err != nil {
+			return nil, fmt.Errorf("mailbox: who am I: %w", err)
+		}
+		o.PID, o.Start = me.PID, me.Start
+	}
+	mark := note{T: recFeedClaim, ID: through, Feed: fp.key, Claim: NewID(s.now()), By: o.Self, PID: o.PID, Start: o.Start, At: s.stamp()}
+	claim.commit = func(kind string) error {
+		end := note{T: recCursor, ID: through, Feed: fp.key, Claim: mark.Claim, By: o.Self, Via: o.Via, At: s.stamp()}
+		if kind == recUnclaim {
+			end.T, end.Via = recFeedUnclaim, ""
+		}
+		return s.add(t.p.key, end)
+	}
+	return claim, t.write(lines(mark))
+}
+
+// pick chooses from a feed's news what this reader is shown, and tells through
+// which id that settles the feed.
+func pick(news []Item, readerBox string, at feedPlace, o FeedOptions) (c *Claim, through string) {
+	c = &Claim{}
+	full := false
+	for _, it := range news {
+		own := it.From.Box == readerBox || o.Self != "" && it.From.SessionID == o.Self
+		if own || it.Closed != "" {
+			if !full {
+				through = it.ID
+			}
+			continue
+		}
+		full = full || o.Limit > 0 && len(c.Messages) >= o.Limit || o.Fits != nil && !o.Fits(it.Message)
+		if full {
+			c.More++
+			continue
+		}
+		it.PossiblySeen = it.ID <= at.claimed
+		c.Messages = append(c.Messages, it)
+		through = it.ID
+	}
+	return c, through
+}
+
+// feedAfter reads the messages after a cursor, from the end of the feed backwards
+// until it meets the cursor or an older message. How much the feed holds before
+// that does not matter, nor whether the cursor's own message is still there.
+func (s *Store) feedAfter(p place, cursor string) ([]Item, error) {
+	var items []Item
+	err := s.backwards(p, func(data []byte) (enough bool) {
+		if oldest(data) > cursor {
+			return false
+		}
+		items = s.after(p, data, cursor)
+		return true
+	}, func(data []byte) { items = s.after(p, data, cursor) })
+	return items, err
+}
+
+func (s *Store) after(p place, data []byte, cursor string) []Item {
+	st := s.replay(p, data)
+	for i := range st.Items {
+		if st.Items[i].ID > cursor {
+			return st.Items[i:]
+		}
+	}
+	return nil
+}
+
+// oldest is the id of the first message in data.
+func oldest(data []byte) string {
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		if t, id, ok := head(line); ok && (string(t) == recMsg || string(t) == recCompacted) {
+			return string(id)
+		}
+		data = rest
+	}
+	return "~" // nothing yet: sorts behind every id
+}
+
+func (s *Store) feedLast(p place) (string, error) {
+	last := ""
+	look := func(data []byte) bool {
+		x := newIndex(false)
+		x.scan(data)
+		last = string(x.maxID)
+		return last != ""
+	}
+	err := s.backwards(p, look, func(data []byte) { look(data) })
+	return last, err
+}

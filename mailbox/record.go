@@ -1,0 +1,147 @@
+package mailbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// Record types; the package comment says who writes them and what they mean.
+const (
+	recMsg         = "msg"
+	recShown       = "shown"
+	recClaim       = "claim"
+	recUnclaim     = "unclaim"
+	recDone        = "done"
+	recBlocked     = "blocked"
+	recAnswered    = "answered"
+	recAsked       = "asked"
+	recAskEnded    = "ask_ended"
+	recSent        = "sent"
+	recRetracted   = "retracted"
+	recCursor      = "cursor"
+	recFeedClaim   = "feed_claim"
+	recFeedUnclaim = "feed_unclaim"
+	recAdopt       = "adopt"
+	recAdopted     = "adopted"
+	recMoved       = "moved"
+	recCompacted   = "compacted"
+	recHot         = "hot"
+)
+
+// messageRecord is a line of type msg: the message's own keys, flat.
+type messageRecord struct {
+	T string `json:"t"`
+	Message
+}
+
+// note is any other line that this package writes.
+type note struct {
+	T       string    `json:"t"`
+	ID      string    `json:"id"`
+	Feed    string    `json:"feed,omitempty"`
+	Claim   string    `json:"claim,omitempty"`
+	By      string    `json:"by,omitempty"`
+	Via     string    `json:"via,omitempty"`
+	How     string    `json:"how,omitempty"`
+	Answer  string    `json:"answer,omitempty"`
+	Kind    Kind      `json:"kind,omitempty"`
+	Box     string    `json:"box,omitempty"`
+	Name    string    `json:"name,omitempty"`
+	Session string    `json:"session,omitempty"`
+	PID     int       `json:"pid,omitempty"`
+	Start   string    `json:"start,omitempty"`
+	Until   time.Time `json:"until,omitzero"`
+	Hot     string    `json:"hot,omitempty"`
+	Kept    string    `json:"kept,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// encode appends the line of v, newline included. Only values of this package's
+// own types come here, and they always have a JSON form.
+func encode(buf *bytes.Buffer, v any) {
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false) // a journal is for people to read, too
+	if err := enc.Encode(v); err != nil {
+		panic("mailbox: record without a JSON form: " + err.Error())
+	}
+}
+
+func lines(notes ...note) []byte {
+	var buf bytes.Buffer
+	for _, n := range notes {
+		encode(&buf, n)
+	}
+	return buf.Bytes()
+}
+
+var (
+	recordStart = []byte(`{"t":"`)
+	idStart     = []byte(`,"id":"`)
+)
+
+// head reads type and id of a line in the form this package writes, without
+// decoding it: `{"t":"…","id":"…"`. It is the hook's fast path.
+func head(line []byte) (t, id []byte, ok bool) {
+	if !bytes.HasPrefix(line, recordStart) || line[len(line)-1] != '}' {
+		return nil, nil, false
+	}
+	rest := line[len(recordStart):]
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 || !bytes.HasPrefix(rest[end+1:], idStart) {
+		return nil, nil, false
+	}
+	t, rest = rest[:end], rest[end+1+len(idStart):]
+	end = bytes.IndexByte(rest, '"')
+	if end < 0 {
+		return nil, nil, false
+	}
+	id = rest[:end]
+	if bytes.IndexByte(id, '\\') >= 0 || bytes.IndexByte(t, '\\') >= 0 {
+		return nil, nil, false
+	}
+	return t, id, true
+}
+
+// slowHead reads type and id of any JSON object: other programs may space their
+// JSON or order their keys differently.
+func slowHead(line []byte) (t, id string, ok bool) {
+	var h struct {
+		T  string `json:"t"`
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(line, &h) != nil || h.T == "" {
+		return "", "", false
+	}
+	return h.T, h.ID, true
+}
+
+// parseMessage decodes a msg line.
+func parseMessage(line []byte) (Message, bool) {
+	var r messageRecord
+	if json.Unmarshal(line, &r) != nil || r.T != recMsg || r.ID == "" {
+		return Message{}, false
+	}
+	return r.Message, true
+}
+
+// parseNote decodes any other line. Of a damaged line with a whole head, type
+// and id still count: what a receipt says is said by them.
+func parseNote(line []byte) (note, bool) {
+	var n note
+	if json.Unmarshal(line, &n) == nil && n.T != "" {
+		return n, true
+	}
+	if t, id, ok := head(line); ok && receipt(string(t)) {
+		return note{T: string(t), ID: string(id)}, true
+	}
+	return note{}, false
+}
+
+func receipt(t string) bool {
+	switch t {
+	case recShown, recUnclaim, recDone, recBlocked, recAnswered, recAskEnded, recRetracted:
+		return true
+	}
+	return false
+}

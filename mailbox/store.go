@@ -1,0 +1,70 @@
+package mailbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"peermux/internal/private"
+	"peermux/internal/proc"
+)
+
+// Store is the mail under one peermux home. It holds no descriptors and no state
+// between calls, so it is safe for concurrent use and needs no closing.
+type Store struct {
+	home string
+	now  func() time.Time
+
+	// Alive tells whether the process pid with this start time still runs. Open
+	// sets it to the kernel's answer; tests may set it before first use.
+	Alive func(pid int, start string) bool
+}
+
+// Open returns the store under home without creating or reading anything there;
+// it only refuses a home that is not this user's own.
+func Open(home string, now func() time.Time) (*Store, error) {
+	if !filepath.IsAbs(home) {
+		return nil, fmt.Errorf("peermux home %q is not an absolute path; set PEERMUX_HOME to one", home)
+	}
+	for _, dir := range []string{home, filepath.Join(home, "boxes"), filepath.Join(home, "feeds")} {
+		if err := private.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("mailbox: %w", err)
+		}
+	}
+	return &Store{
+		home:  home,
+		now:   now,
+		Alive: func(pid int, start string) bool { return proc.Alive(proc.ID{PID: pid, Start: start}) },
+	}, nil
+}
+
+// Home is the folder that Open was given.
+func (s *Store) Home() string { return s.home }
+
+func (s *Store) mkdir(p place) error {
+	if err := private.Dir(s.home); err != nil {
+		return err
+	}
+	parent := filepath.Dir(p.path)
+	if p.feed {
+		return private.Dir(parent)
+	}
+	if err := private.Dir(filepath.Dir(parent)); err != nil {
+		return err
+	}
+	return private.Dir(parent)
+}
+
+// ring rewrites the bell of a box. The bell is written in place, not renamed:
+// its watchers hold on to the file.
+func (s *Store) ring(key, id string) error {
+	f, err := private.Open(BellPath(s.home, key), os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(id + "\n")
+	return errors.Join(err, f.Close())
+}
