@@ -1,0 +1,215 @@
+package wake
+
+import (
+	"context"
+	"time"
+
+	"peermux/detect"
+	"peermux/internal/proc"
+	"peermux/registry"
+)
+
+// attempt is one climb of the ladder. The lock of the box is held all the time.
+type attempt struct {
+	*Waker
+	entry  registry.Entry
+	from   string // box of the sender, "" for a retry
+	rec    *record
+	config config
+	status detect.Status
+}
+
+// route tries one way. Unless it was taken (ok), its reason tells why not, and
+// the next one is tried.
+type route func(ctx context.Context) (r Result, ok bool)
+
+func (a *attempt) run(ctx context.Context) Result {
+	if r, stop := a.preflight(); stop {
+		return r
+	}
+	last := Result{Outcome: NoRoute, Reason: "there is no native route, no PTY host and no tmux pane"}
+	for _, route := range a.routes() {
+		r, ok := route(ctx)
+		if ok {
+			return r
+		}
+		if r.Reason != "" {
+			last = r
+		}
+	}
+	return last
+}
+
+// preflight asks everything that does not depend on a route.
+func (a *attempt) preflight() (r Result, stop bool) {
+	now := a.Now()
+	unshown, err := a.Store.Pending(a.entry.Box)
+	if err != nil {
+		return Result{Outcome: Failed, Reason: err.Error()}, true
+	}
+	if a.config, err = loadConfig(a.Home); err != nil {
+		// A wrong file must not be half obeyed, and must not stop native routes.
+		a.config.Client = nil
+	}
+	a.status = a.statusOf(a.entry)
+	a.rec.Status = a.status.Word
+	switch {
+	case unshown == 0:
+		return Result{Outcome: NotNeeded, Reason: nothingUnshown}, true
+	case !proc.Alive(a.entry.Client.ID()):
+		return Result{Outcome: NoRoute, Reason: "the session is not running"}, true
+	case !a.entry.Listed():
+		return Result{Outcome: NoRoute, Reason: "nobody sits at it (" + a.entry.Client.Mode + ")"}, true
+	case a.status.Word == "working":
+		return Result{Outcome: NotNeeded, Reason: isWorking}, true
+	case a.underWay(now):
+		return Result{Outcome: NotNeeded, Reason: "a wake is already on its way"}, true
+	}
+	if why := a.rec.spent(a.from, a.config.BudgetPerHour, now); why != "" {
+		return Result{Outcome: Held, Reason: why}, true
+	}
+	return Result{}, false
+}
+
+const (
+	// queueKept: Codex keeps a queued message until the thread takes it, so a
+	// second one would only make a second turn.
+	queueKept = 10 * time.Minute
+	// turnSettle: between Enter and the hook that says "working" a session still
+	// looks idle.
+	turnSettle = 1500 * time.Millisecond
+)
+
+// underWay reports whether an earlier wake reached the client and neither showed
+// mail, nor led to a turn, nor is too old to count.
+func (a *attempt) underWay(now time.Time) bool {
+	o := a.rec.Outstanding
+	if o == nil {
+		return false
+	}
+	kept := firstFollow
+	if o.Route == routeQueue {
+		kept = queueKept
+	}
+	if now.Sub(o.At) >= kept || a.turnedSince(o.At.Add(turnSettle)) || a.shownSince(o.At) {
+		a.rec.Outstanding = nil
+		return false
+	}
+	return true
+}
+
+// turnedSince reports whether the session's status changed after t.
+func (a *attempt) turnedSince(t time.Time) bool {
+	s := a.statusOf(a.entry)
+	return s.Since.After(t)
+}
+
+// shownSince reports whether any mail of the box was shown after t.
+func (a *attempt) shownSince(t time.Time) bool {
+	state, err := a.Store.State(a.entry.Box)
+	if err != nil {
+		return false
+	}
+	for _, item := range state.Items {
+		for _, shown := range item.Shown {
+			if shown.At.After(t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// routes lists what may be tried for this client, in order.
+func (a *attempt) routes() []route {
+	var native, typed []route
+	switch a.entry.Client.Kind {
+	case registry.Claude:
+		native = []route{a.bell}
+	case registry.Codex:
+		native = []route{a.queue}
+	}
+	typed = []route{a.pane}
+	switch a.Mode {
+	case ModeNative:
+		return native
+	case ModeTmux:
+		return typed
+	}
+	return append(native, typed...)
+}
+
+// statusOf asks the client's own record of its state, then its hooks.
+func (w *Waker) statusOf(e registry.Entry) detect.Status {
+	env := w.clientEnv(e)
+	return detect.StatusOf(e, w.Registry, detect.StatusFacts{ClaudeDir: detect.ClaudeDir(env)})
+}
+
+// clientEnv reads the environment of the client's process where the system shows
+// it (Linux), since its folders need not be ours; else the caller's.
+func (w *Waker) clientEnv(e registry.Entry) func(string) string {
+	vars := proc.Env(e.Client.PID, "HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "TMUX", "PEERMUX_PTY_HOST")
+	if len(vars) == 0 {
+		return w.Env
+	}
+	return func(key string) string { return vars[key] }
+}
+
+// typeInto runs the gate and the keys on one terminal, under its own lock.
+func (a *attempt) typeInto(ctx context.Context, name, route string, term terminal) Result {
+	unlock, err := a.lock(ctx, name)
+	if err != nil {
+		return Result{Outcome: Failed, Route: route, Reason: err.Error()}
+	}
+	if unlock == nil {
+		return Result{Outcome: Held, Route: route, Reason: "somebody else is waking a session in the same terminal"}
+	}
+	defer unlock()
+	t := &typist{
+		terminal: term,
+		facts:    func(v view) Facts { return a.facts(v, term) },
+		turned:   func(since time.Time) bool { return a.turnedSince(since) || a.unshown() == 0 },
+		typing: func() error {
+			a.rec.Typed = true
+			a.rec.land(route, a.from, a.Now())
+			return a.save(a.entry.Box, a.rec)
+		},
+		now: a.Now,
+	}
+	r := t.run(ctx)
+	r.Route = route
+	if r.Outcome != Submitted {
+		a.rec.Outstanding = nil // nothing is on its way
+	}
+	return r
+}
+
+// facts gathers what the gate looks at, now.
+func (a *attempt) facts(v view, term terminal) Facts {
+	a.status = a.statusOf(a.entry)
+	return Facts{
+		Client:      a.entry.Client.Kind,
+		ClientAlive: proc.Alive(a.entry.Client.ID()),
+		Headless:    !a.entry.Listed(),
+		Unshown:     a.unshown(),
+		Status:      a.status.Word,
+		WaitingFor:  a.status.WaitingFor,
+		Terminal:    true,
+		Dead:        v.Dead,
+		InMode:      v.InMode,
+		Foreground:  term.Foreground(),
+		Screen:      v.Screen,
+		Rules:       a.config.Client,
+		TypedBefore: a.rec.Typed,
+	}
+}
+
+// unshown counts the mail that waits; a box that cannot be read has none to wake for.
+func (a *attempt) unshown() int {
+	n, err := a.Store.Pending(a.entry.Box)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+

@@ -1,0 +1,91 @@
+package wake
+
+import (
+	"peermux/internal/frame"
+	"peermux/internal/screen"
+)
+
+// Line is what a wake types or queues: constant, so that no word of a peer ever
+// reaches a terminal; under 200 bytes; it starts with a letter (no command, no
+// shell mode, no mention) and ends in a full stop (no completion, no
+// continuation).
+const Line = frame.WakeLine
+
+// Facts is everything the gate looks at, gathered in one moment. Decide reads
+// nothing else.
+type Facts struct {
+	Client      string // kind: claude, codex, …
+	ClientAlive bool
+	Headless    bool // a -p or exec run: it has no composer
+	Unshown     int  // messages in the box that nobody has been shown
+
+	Status     string // idle, working, waiting, unknown: what the client says
+	WaitingFor string // with waiting: for what
+
+	Terminal    bool   // a pane or PTY host was found and proven to be the client's
+	TerminalWhy string // how, or why not
+	Dead        bool   // the pane's program has ended
+	InMode      bool   // tmux keeps the keys for itself (copy mode, a menu)
+	Foreground  bool   // the client is in the foreground of that terminal
+
+	Screen screen.Screen
+	Rules  map[string]Rule // of wake.toml, for clients without a recogniser
+
+	TypedBefore bool // an earlier wake typed our line and did not see it submitted
+}
+
+// Verdict is the answer of the gate.
+type Verdict struct {
+	Do        bool    // may type
+	EnterOnly bool    // our line already stands in the composer
+	Outcome   Outcome // of the wake, when Do is false
+	Reason    string  // for a person: the first check that failed
+}
+
+// Decide is the gate in front of a terminal: the checks in order, and the first
+// one that fails is the reason. It is pure. When in doubt it says no.
+func Decide(f Facts) Verdict {
+	no := func(o Outcome, reason string) Verdict { return Verdict{Outcome: o, Reason: reason} }
+	switch {
+	case f.Unshown == 0:
+		return no(NotNeeded, nothingUnshown)
+	case !f.ClientAlive:
+		return no(NoRoute, "the session is not running")
+	case f.Headless:
+		return no(NoRoute, "a headless run has no composer")
+	case f.Status == "working":
+		return no(NotNeeded, isWorking)
+	case f.Status == "waiting":
+		return no(Held, waiting(f.WaitingFor))
+	case f.Status != "idle" && f.Client == "claude":
+		// Claude's screen cannot tell busy from idle once text is in the box, and
+		// its session file always can (2.1.197, 2.1.328).
+		return no(Held, "its state is not known")
+	case !f.Terminal:
+		return no(NoRoute, f.TerminalWhy)
+	case f.Dead:
+		return no(NoRoute, "the program in its pane has ended")
+	case f.InMode:
+		return no(Held, "its pane is in copy mode or another mode")
+	case !f.Foreground:
+		return no(Held, "it is not in the foreground of its terminal")
+	}
+
+	c := readComposer(f.Client, f.Screen, f.Rules)
+	switch {
+	case c.State == Empty:
+		return Verdict{Do: true, Reason: c.Why}
+	case isLine(c) && f.TypedBefore:
+		return Verdict{Do: true, EnterOnly: true, Reason: "the line of an earlier wake stands in the composer"}
+	case c.State == Unknown:
+		return no(Held, "its screen is not recognised: "+c.Why)
+	}
+	return no(Held, c.Why)
+}
+
+func waiting(what string) string {
+	if what == "" {
+		return "it waits for its user"
+	}
+	return "it waits for its user: " + what
+}

@@ -1,0 +1,177 @@
+package wake
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"peermux/internal/private"
+	"peermux/internal/proc"
+	"peermux/mailbox"
+)
+
+// Names of the routes, as results and records have them.
+const (
+	routeBell  = "native: bell"
+	routeQueue = "native: codex queue"
+	routeHost  = "pty"
+	routeTmux  = "tmux"
+)
+
+// bellWithin bounds the way from the bell to the shown mail: Claude waits for the
+// file to be quiet and then runs the hook, 0.7 to 0.8 s together (2.1.197, 2.1.328).
+const bellWithin = 4 * time.Second
+
+// bell rewrites the file that Claude Code itself watches. Its FileChanged hook
+// then shows the mail, which wakes an idle session, leaves a draft alone, and
+// waits until an open dialog is closed. The proof is that the mail was shown.
+func (a *attempt) bell(ctx context.Context) (Result, bool) {
+	if why := a.bellMissing(); why != "" {
+		return Result{Outcome: NoRoute, Reason: why}, false
+	}
+	path := mailbox.BellPath(a.Home, a.entry.Box)
+	if err := a.ring(path); err != nil {
+		return Result{Outcome: Failed, Route: routeBell, Reason: err.Error()}, false
+	}
+	if a.status.Word == "waiting" {
+		return Result{Outcome: Held, Route: routeBell,
+			Reason: waiting(a.status.WaitingFor) + "; its bell was rung, and Claude shows the mail after that"}, true
+	}
+	if await(ctx, bellWithin, lookEvery, func() bool { return a.unshown() == 0 }) {
+		a.rec.land(routeBell, a.from, a.Now())
+		return Result{Outcome: Native, Route: routeBell}, true
+	}
+	return Result{Outcome: Failed, Route: routeBell,
+		Reason: fmt.Sprintf("the bell was rung, and no mail was shown within %v", bellWithin)}, false
+}
+
+// bellMissing says why the session's client does not watch its bell, or "". Only a
+// SessionStart hook that ran in this very session asked Claude to watch it.
+func (a *attempt) bellMissing() string {
+	drop, ok := a.Registry.DropOf(a.entry.Box)
+	switch {
+	case !ok || drop.Hooks["SessionStart"].IsZero():
+		return "no hook of peermux has run in this session (peermux install-hook)"
+	case drop.Headless:
+		return "it runs headless, where Claude drops what a bell brings"
+	}
+	return ""
+}
+
+// ring gives the bell a new content. It is replaced, not appended to, so it never
+// grows; Claude reports both.
+func (a *attempt) ring(path string) error {
+	if err := private.Dir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return private.WriteFile(path, []byte(a.Now().UTC().Format(time.RFC3339Nano)+"\n"))
+}
+
+// queueWithin bounds one run of "codex queue"; it takes under 0.1 s.
+const queueWithin = 5 * time.Second
+
+// queue hands the line to Codex's own queue, which starts a turn in an idle
+// thread and leaves drafts and dialogs alone (0.171.0).
+func (a *attempt) queue(ctx context.Context) (Result, bool) {
+	q, why := a.codex()
+	if why != "" {
+		return Result{Outcome: NoRoute, Reason: why}, false
+	}
+	if a.status.Word == "waiting" {
+		// It would be kept until the dialog is closed, and after an Esc until the
+		// turn after that: by then the mail may long have been shown.
+		return Result{Outcome: Held, Route: routeQueue, Reason: waiting(a.status.WaitingFor)}, true
+	}
+	if a.unshown() == 0 {
+		return Result{Outcome: NotNeeded, Reason: nothingUnshown}, true
+	}
+	// Stored first: a message that was queued by a waker who then died must not be
+	// queued again.
+	a.rec.land(routeQueue, a.from, a.Now())
+	if err := a.save(a.entry.Box, a.rec); err != nil {
+		return Result{Outcome: Failed, Route: routeQueue, Reason: err.Error()}, true
+	}
+	if err := q.run(ctx); err != nil {
+		a.rec.Outstanding = nil
+		return Result{Outcome: Failed, Route: routeQueue, Reason: err.Error()}, false
+	}
+	return Result{Outcome: Native, Route: routeQueue}, true
+}
+
+// codexQueue is one call of "codex queue".
+type codexQueue struct {
+	program string // the program that the session itself runs
+	thread  string
+	env     []string
+}
+
+// codex prepares the call, or says why it can't be made.
+func (a *attempt) codex() (codexQueue, string) {
+	e := a.entry
+	if e.SessionID == "" {
+		return codexQueue{}, "its thread id is not known yet"
+	}
+	program, err := codexProgram(e.Client.PID)
+	if err != nil {
+		return codexQueue{}, err.Error()
+	}
+	if why := a.threadClosed(); why != "" {
+		return codexQueue{}, why
+	}
+	env := a.clientEnv(e)
+	vars := []string{"HOME=" + env("HOME"), "PATH=" + env("PATH")}
+	if home := env("CODEX_HOME"); home != "" {
+		vars = append(vars, "CODEX_HOME="+home)
+	}
+	return codexQueue{program: program, thread: e.SessionID, env: vars}, ""
+}
+
+// codexProgram finds the binary behind a session's own process, so that queue and
+// session are of one version: the TUI's, or the daemon's copy of it.
+func codexProgram(pid int) (string, error) {
+	exe := proc.Exe(pid)
+	if exe == "" {
+		return "", errors.New("the program of its Codex process is not known")
+	}
+	// A running Codex that was updated: the file is gone, the new one has its name.
+	exe = strings.TrimSuffix(exe, " (deleted)")
+	if !strings.HasPrefix(filepath.Base(exe), "codex") {
+		return "", fmt.Errorf("its process is %s, not codex", filepath.Base(exe))
+	}
+	if _, err := os.Stat(exe); err != nil {
+		return "", fmt.Errorf("its program is gone: %v", err)
+	}
+	return exe, nil
+}
+
+// run queues the line and believes only Codex's own confirmation.
+func (q codexQueue) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, queueWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, q.program, "queue", "--thread", q.thread, "--message="+Line)
+	cmd.Env = q.env
+	cmd.WaitDelay = 100 * time.Millisecond
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return fmt.Errorf("codex queue did not answer within %v", queueWithin)
+	}
+	if err != nil {
+		return fmt.Errorf("codex queue: %v: %.200s", err, strings.TrimSpace(stderr.String()))
+	}
+	if !strings.Contains(stdout.String(), "Queued message") {
+		return fmt.Errorf("codex queue did not confirm: %.200q", stdout.String())
+	}
+	return nil
+}
+
+// threadClosed says that nobody sits at the thread any more, or "". With a daemon
+// a thread outlives its screen by about a minute.
+func (a *attempt) threadClosed() string { return "" }

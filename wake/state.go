@@ -1,0 +1,197 @@
+package wake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"peermux/internal/private"
+)
+
+// record is wake/<box>.json: what was done to wake one session lately. A file that
+// does not parse counts as empty; nothing but brakes is lost with it.
+type record struct {
+	V      int    `json:"v"`
+	Status string `json:"status,omitempty"` // of the session at the last attempt
+
+	// Wanted: a wake was asked for and mail is still unshown.
+	Wanted  bool      `json:"wanted,omitempty"`
+	Outcome Outcome   `json:"outcome,omitempty"` // of the last attempt
+	Reason  string    `json:"reason,omitempty"`
+	Since   time.Time `json:"since,omitzero"` // when it first ended with this reason
+	Tries   int       `json:"tries,omitempty"`
+	Next    time.Time `json:"next,omitzero"` // no retry before
+
+	// Typed: our line may stand in the composer, without Enter.
+	Typed       bool         `json:"typed,omitempty"`
+	Outstanding *outstanding `json:"outstanding,omitempty"`
+	Landed      []landed     `json:"landed,omitempty"` // of the last hour
+}
+
+// outstanding is a wake that reached the client and has shown no mail yet.
+type outstanding struct {
+	At    time.Time `json:"at"`
+	Route string    `json:"route"`
+}
+
+// landed is one wake that reached the client.
+type landed struct {
+	At   time.Time `json:"at"`
+	From string    `json:"from,omitempty"`
+}
+
+const recordVersion = 1
+
+const (
+	maxRecord = 64 << 10
+	budgetOf  = time.Hour
+	// pairBudget is how often one sender may wake one session per hour: enough for
+	// a conversation, not for two sessions that only thank each other.
+	pairBudget = 20
+)
+
+// Reasons that note looks at.
+const (
+	nothingUnshown = "nothing is unshown"
+	isWorking      = "it is working"
+)
+
+// Back-off of retries. Arrivals try at once, but do not reset it; only mail that
+// was shown does.
+const (
+	firstRetry = 2 * time.Second
+	lastRetry  = 5 * time.Minute
+	// firstFollow is how long a wake that reached the client may go without any
+	// mail being shown before it is repeated.
+	firstFollow = time.Minute
+	maxFollows  = 4
+)
+
+// note brings the record up to date with the outcome of an attempt.
+func (rec *record) note(r Result, now time.Time) {
+	switch r.Outcome {
+	case NotNeeded:
+		switch r.Reason {
+		case nothingUnshown:
+			landed := rec.Landed
+			*rec = record{Landed: landed}
+		case isWorking:
+			// Its hooks will show the mail. If it has none, the end of the turn is
+			// the time to try.
+			rec.set(r, now)
+		}
+	case Submitted, Native:
+		rec.set(r, now)
+		rec.Typed = false
+		rec.Tries++
+		rec.Next = now.Add(firstFollow << min(2*rec.Tries-2, 10))
+	default:
+		rec.set(r, now)
+		rec.Typed = rec.Typed || r.Outcome == TypedNotSubmitted
+		rec.Tries++
+		rec.Next = now.Add(min(firstRetry<<min(rec.Tries-1, 10), lastRetry))
+	}
+}
+
+func (rec *record) set(r Result, now time.Time) {
+	if !rec.Wanted || rec.Outcome != r.Outcome || rec.Reason != r.Reason {
+		rec.Since = now
+	}
+	rec.Wanted, rec.Outcome, rec.Reason = true, r.Outcome, r.Reason
+}
+
+// land remembers that a wake reached the client.
+func (rec *record) land(route, from string, now time.Time) {
+	rec.Landed = slices.DeleteFunc(rec.Landed, func(l landed) bool { return now.Sub(l.At) > budgetOf })
+	rec.Landed = append(rec.Landed, landed{At: now, From: from})
+	rec.Outstanding = &outstanding{At: now, Route: route}
+}
+
+// spent says why no further wake is due in this hour, or "".
+func (rec *record) spent(from string, budget int, now time.Time) string {
+	all, pair := 0, 0
+	for _, l := range rec.Landed {
+		if now.Sub(l.At) > budgetOf {
+			continue
+		}
+		all++
+		if from != "" && l.From == from {
+			pair++
+		}
+	}
+	if all >= budget {
+		return fmt.Sprintf("it was woken %d times in the last hour, which is its budget", all)
+	}
+	if pair >= pairBudget {
+		return fmt.Sprintf("it was woken %d times in the last hour by the same sender", pair)
+	}
+	return ""
+}
+
+func (w *Waker) recordPath(box string) string { return filepath.Join(w.Home, "wake", box+".json") }
+
+func (w *Waker) load(box string) (*record, error) {
+	data, err := private.ReadFile(w.recordPath(box), maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &record{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec := &record{}
+	if json.Unmarshal(data, rec) != nil {
+		return &record{}, nil // see record
+	}
+	return rec, nil
+}
+
+func (w *Waker) save(box string, rec *record) error {
+	rec.V = recordVersion
+	if err := private.Dir(filepath.Join(w.Home, "wake")); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return err
+	}
+	return private.WriteFile(w.recordPath(box), append(data, '\n'))
+}
+
+// lockWithin is longer than any single wake takes.
+const (
+	lockWithin = 15 * time.Second
+	lockEvery  = 10 * time.Millisecond
+)
+
+// lock takes the kernel lock locks/<name>.lock; unlock is nil, without an error, when
+// another process kept it all the time or ctx ended.
+func (w *Waker) lock(ctx context.Context, name string) (unlock func(), err error) {
+	dir := filepath.Join(w.Home, "locks")
+	if err := private.Dir(dir); err != nil {
+		return nil, err
+	}
+	f, err := private.Open(filepath.Join(dir, name+".lock"), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	var broken error
+	ok := await(ctx, lockWithin, lockEvery, func() bool {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err != nil && err != unix.EWOULDBLOCK && err != unix.EINTR {
+			broken = fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		return err == nil || broken != nil
+	})
+	if !ok || broken != nil {
+		return nil, errors.Join(broken, f.Close())
+	}
+	return func() { f.Close() }, nil // closing gives the lock back; nothing was written
+}
