@@ -80,24 +80,33 @@ func Alive(id ID) bool {
 const maxDepth = 128
 
 // Ancestors lists the ancestors of pid, its parent first, up to but not
-// including pid 1. Parent pids are reused too: a "parent" that started after its
-// child is a stranger, and the list ends before it.
+// including pid 1.
 func Ancestors(pid int) ([]Info, error) {
-	child, err := Stat(pid)
+	info, err := Stat(pid)
 	if err != nil {
 		return nil, err
 	}
+	return Chain(info, Stat), nil
+}
+
+// Chain lists the ancestors of a process as stat knows them, its parent first, up
+// to but not including pid 1. Parent pids are reused too: a "parent" that started
+// after its child is a stranger, and the list ends before it.
+func Chain(child Info, stat func(pid int) (Info, error)) []Info {
 	var chain []Info
 	for len(chain) < maxDepth && child.PPID > 1 {
 		parent, err := stat(child.PPID)
-		if err != nil || startsAfter(parent.Start, child.Start) {
+		if err != nil || Later(parent.ID, child.ID) {
 			break // the parent ended while we walked
 		}
 		chain = append(chain, parent)
 		child = parent
 	}
-	return chain, nil
+	return chain
 }
+
+// Later reports whether a started after b, or whether that cannot be told.
+func Later(a, b ID) bool { return startsAfter(a.Start, b.Start) }
 
 // StartedAt converts the start of a process into wall-clock time, given the
 // present time. It is right to about a clock tick (10 ms) as long as the wall

@@ -1,0 +1,173 @@
+// Package detect finds out which session a process serves: the client it runs
+// under, the session's id and its transcript. It proves or abstains; nothing in
+// it picks the most likely.
+//
+// [Identify] runs every strategy in a fixed order and explains each: what fired,
+// what abstained and between which candidates, what did not apply. The first one
+// that fires decides. It only reads: the files of the clients, hook drops, and
+// facts about processes, all of which come in through [Facts], so that recorded
+// trees can stand in for the kernel.
+package detect
+
+import (
+	"encoding/json"
+	"os"
+	"time"
+
+	"peermux/internal/proc"
+	"peermux/internal/proc/ps"
+	"peermux/registry"
+)
+
+// Strategies, in the order of their strength.
+const (
+	Meta           = "meta"
+	ClientRegistry = "client_registry"
+	HookDrop       = "hook_drop"
+	EnvVariable    = "env"
+	Fingerprint    = "fingerprint"
+	Claim          = "claim"
+)
+
+// Outcomes of a strategy.
+const (
+	Fired         = "fired"          // names the session
+	Abstained     = "abstained"      // could apply, but proves nothing
+	NotApplicable = "not_applicable" // says nothing about this client
+	Disagrees     = "disagrees"      // names another session than a stronger one
+)
+
+// Processes is where facts about processes come from.
+type Processes interface {
+	Stat(pid int) (proc.Info, error)
+	Exe(pid int) string
+	Args(pid int) []string
+	CWD(pid int) string
+	Env(pid int, keys ...string) map[string]string
+	List() ([]proc.Info, error)
+}
+
+// ClientInfo is what the client says of itself in the MCP handshake. It is empty
+// in a program that an agent runs in its shell.
+type ClientInfo struct {
+	Name    string
+	Version string
+}
+
+// Facts is all that detection knows of the process it speaks for.
+type Facts struct {
+	Self proc.Info
+	// Ancestors of Self, the parent first.
+	Ancestors []proc.Info
+	Env       func(string) string
+	// Home is the user's home folder.
+	Home       string
+	Registry   *registry.Registry
+	ClientInfo ClientInfo
+	// Meta is the _meta object of the last tools/call, if any.
+	Meta json.RawMessage
+	// Claim is the session id the agent claimed by itself, if any.
+	Claim     string
+	Now       time.Time
+	CWD       string
+	Processes Processes // nil: the kernel's
+}
+
+// Gather fills in what the kernel knows about the calling process.
+func Gather(env func(string) string, home string, r *registry.Registry, now time.Time) (Facts, error) {
+	self, err := proc.Self()
+	if err != nil {
+		return Facts{}, err
+	}
+	ancestors, err := proc.Ancestors(self.PID)
+	if err != nil {
+		return Facts{}, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return Facts{}, err
+	}
+	return Facts{Self: self, Ancestors: ancestors, Env: env, Home: home, Registry: r, Now: now, CWD: cwd}, nil
+}
+
+// Outcome is what one strategy came to.
+type Outcome struct {
+	Strategy   string   `json:"strategy"`
+	Outcome    string   `json:"outcome"`
+	SessionID  string   `json:"session_id,omitempty"`
+	Transcript string   `json:"transcript,omitempty"`
+	Reason     string   `json:"reason"`
+	Candidates []string `json:"candidates,omitempty"`
+}
+
+// Diagnosis is the answer, with the reasons of all strategies.
+type Diagnosis struct {
+	// SessionID is empty when nothing proves one.
+	SessionID string `json:"session_id,omitempty"`
+	// Source is the strategy that decided.
+	Source     string          `json:"source,omitempty"`
+	Transcript string          `json:"transcript,omitempty"`
+	Client     registry.Client `json:"client"`
+	// ClientReason says how the client was recognised.
+	ClientReason string `json:"client_reason"`
+	// ClientName is the session's name in the client, if it has one.
+	ClientName string    `json:"client_name,omitempty"`
+	Outcomes   []Outcome `json:"outcomes"`
+}
+
+// Identify runs all strategies.
+func Identify(f Facts) Diagnosis {
+	if f.Processes == nil {
+		f.Processes = kernel{}
+	}
+	c := findClient(f)
+	d := Diagnosis{Client: c.Client, ClientReason: c.how}
+	outcomes := []Outcome{
+		byMeta(f, c),
+		byClientRegistry(c),
+		byHookDrop(f, c),
+		byEnv(f, c),
+		byFingerprint(f, c),
+		byClaim(f, c),
+	}
+	decide(&d, outcomes)
+	d.Outcomes = outcomes
+	d.Client.Mode = mode(f, c)
+	if c.session != nil {
+		d.ClientName = c.session.Name
+	}
+	if d.SessionID != "" && d.Transcript == "" {
+		d.Transcript = transcriptOf(f, c, d.SessionID)
+	}
+	return d
+}
+
+// decide takes the strongest strategy that fired and marks those that contradict
+// it. A claim is the agent's own word: it beats what can be stale or fits by
+// chance, and nothing else.
+func decide(d *Diagnosis, outcomes []Outcome) {
+	order := []int{0, 1, 2, 5, 3, 4}
+	for _, i := range order {
+		o := &outcomes[i]
+		switch {
+		case o.Outcome != Fired:
+		case d.SessionID == "":
+			d.SessionID, d.Source, d.Transcript = o.SessionID, o.Strategy, o.Transcript
+		case o.SessionID != d.SessionID:
+			o.Outcome = Disagrees
+			o.Reason += "; " + d.Source + " proves " + d.SessionID
+		}
+	}
+}
+
+// kernel is the running system.
+type kernel struct{}
+
+func (kernel) Stat(pid int) (proc.Info, error) { return proc.Stat(pid) }
+func (kernel) Exe(pid int) string              { return proc.Exe(pid) }
+func (kernel) Args(pid int) []string           { return proc.Args(pid) }
+func (kernel) CWD(pid int) string              { return proc.CWD(pid) }
+func (kernel) List() ([]proc.Info, error)      { return ps.All() }
+func (kernel) Env(pid int, keys ...string) map[string]string {
+	return proc.Env(pid, keys...)
+}

@@ -1,0 +1,55 @@
+package detect
+
+import (
+	"slices"
+	"strings"
+
+	"peermux/registry"
+)
+
+// mode tells how the session was started, and so whether somebody sits at it.
+// What is not understood is UnknownMode, never interactive by default.
+func mode(f Facts, c client) string {
+	switch c.kind {
+	case registry.Claude:
+		return claudeMode(c, f.Processes.Args(c.PID), f.Env("CLAUDE_CODE_ENTRYPOINT"))
+	case registry.Codex:
+		switch {
+		case subthread(f.Meta):
+			return registry.Subagent
+		case c.role == roleExec:
+			return registry.Headless
+		case c.role == roleMain && c.PID != 0, c.role == roleDaemon:
+			return registry.Interactive
+		}
+	}
+	return registry.UnknownMode
+}
+
+// claudeMode reads kind and entrypoint of Claude's own record (2.1.328 writes
+// kind "interactive" for -p too, and "bg" for background sessions). Teammates are
+// processes started with an agent's id.
+func claudeMode(c client, args []string, entrypoint string) string {
+	kind := registry.Interactive
+	if c.session != nil {
+		kind = c.session.Kind
+		if c.session.Entrypoint != "" {
+			entrypoint = c.session.Entrypoint
+		}
+	}
+	switch {
+	case slices.ContainsFunc(args, func(a string) bool {
+		return a == "--agent-id" || strings.HasPrefix(a, "--agent-id=")
+	}):
+		return registry.Teammate
+	case kind == "bg", kind == registry.Background:
+		return registry.Background
+	case kind != registry.Interactive && kind != "":
+		return registry.UnknownMode
+	case c.role == roleExec, strings.HasPrefix(entrypoint, "sdk-"):
+		return registry.Headless
+	case entrypoint == "cli":
+		return registry.Interactive
+	}
+	return registry.UnknownMode
+}

@@ -1,0 +1,165 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"peermux/internal/proc"
+	"peermux/internal/tmux"
+	"peermux/registry"
+)
+
+// Pane finds the tmux pane that a session's client runs in, or says why there is
+// none to be typed into. A pane is proven, at this moment, by two facts together:
+// the process that tmux started in it is the client or above the client, and its
+// terminal is the client's. A variable such as TMUX_PANE proves nothing: editors,
+// daemons and other agents inherit it.
+//
+// The servers asked are those of the runner, of the entry, of the client's own
+// TMUX, and of this user's usual folders. In nested tmux only the inner pane has
+// the client's terminal.
+func Pane(ctx context.Context, e registry.Entry, runner *tmux.Runner) (*registry.Tmux, string) {
+	return pane(ctx, e, runner, kernel{})
+}
+
+func pane(ctx context.Context, e registry.Entry, runner *tmux.Runner, p Processes) (*registry.Tmux, string) {
+	term, why := terminal(e, p)
+	if why != "" {
+		return nil, why
+	}
+	above := map[int]bool{term.PID: true}
+	for _, a := range proc.Chain(term, p.Stat) {
+		above[a.PID] = true
+	}
+	var failures []string
+	for _, socket := range sockets(e, term, runner, p) {
+		r := *runner
+		r.Socket = socket
+		panes, err := r.Panes(ctx)
+		if err != nil {
+			failures = append(failures, fmt.Sprintf("%s: %v", socket, err))
+			continue
+		}
+		for _, pane := range panes {
+			tty, err := proc.TTYDevice(pane.TTY)
+			if err == nil && above[pane.PID] && tty == term.TTY && !pane.Dead {
+				return &registry.Tmux{
+					Socket: pane.Socket, ServerPID: pane.ServerPID,
+					Session: pane.Session, Window: pane.Window, Pane: pane.ID,
+				}, fmt.Sprintf("pane process %d is above the client %d, on the same terminal", pane.PID, term.PID)
+			}
+		}
+	}
+	why = "no tmux pane has the client's terminal"
+	if len(failures) > 0 {
+		why += " (" + strings.Join(failures, "; ") + ")"
+	}
+	return nil, why
+}
+
+// sockets lists the tmux servers to ask, the likeliest first.
+func sockets(e registry.Entry, term proc.Info, runner *tmux.Runner, p Processes) []string {
+	var list []string
+	add := func(socket string) {
+		for _, have := range list {
+			if have == socket {
+				return
+			}
+		}
+		if socket != "" {
+			list = append(list, socket)
+		}
+	}
+	env := p.Env(term.PID, "TMUX", "TMUX_TMPDIR")
+	add(tmux.SocketOf(env["TMUX"]))
+	add(runner.Socket)
+	if e.Tmux != nil {
+		add(e.Tmux.Socket)
+	}
+	for _, socket := range tmux.Sockets(func(key string) string { return env[key] }) {
+		add(socket)
+	}
+	return list
+}
+
+// terminal finds the process of the session that draws on a terminal.
+func terminal(e registry.Entry, p Processes) (proc.Info, string) {
+	client, err := p.Stat(e.Client.PID)
+	if err != nil || client.ID != e.Client.ID() || client.Zombie() {
+		return proc.Info{}, "the client is not running"
+	}
+	if recognise(p.Exe(client.PID), p.Args(client.PID)).role == roleDaemon {
+		return codexTerminal(e, client, p)
+	}
+	if client.TTY == 0 {
+		return proc.Info{}, "the client has no terminal"
+	}
+	return client, ""
+}
+
+// codexTerminal finds the terminal program of a thread that lives in Codex's
+// daemon, which itself has no terminal and says nothing about who shows what. The
+// terminal is proven only where nothing else is possible: in the thread's
+// directory the daemon serves this thread alone, and there is one terminal program
+// of the same Codex home, which started before the thread was opened and holds no
+// thread itself.
+func codexTerminal(e registry.Entry, daemon proc.Info, p Processes) (proc.Info, string) {
+	server, err := p.Stat(e.PID)
+	if err != nil || server.ID != e.ID() {
+		return proc.Info{}, "the session's server is not running"
+	}
+	all, err := p.List()
+	if err != nil {
+		return proc.Info{}, err.Error()
+	}
+	dir, exe := p.CWD(e.PID), p.Exe(e.PID)
+	if dir == "" || exe == "" {
+		return proc.Info{}, "the thread's directory is not known"
+	}
+	var found []proc.Info
+	for _, i := range all {
+		switch {
+		case i.PPID == daemon.PID && i.PID != e.PID && p.Exe(i.PID) == exe && p.CWD(i.PID) == dir:
+			return proc.Info{}, "Codex's daemon holds several threads of this directory; which one a terminal shows is not known"
+		case isCodexTerminal(i, daemon, p) && p.CWD(i.PID) == dir:
+			found = append(found, i)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return proc.Info{}, "no Codex terminal in the thread's directory"
+	case len(found) > 1:
+		return proc.Info{}, "several Codex terminals in the thread's directory"
+	case !startedBefore(found[0], server):
+		return proc.Info{}, "the Codex terminal in the thread's directory is younger than the thread"
+	}
+	return found[0], ""
+}
+
+// isCodexTerminal reports whether a process is a terminal program that could be
+// attached to the daemon.
+func isCodexTerminal(i, daemon proc.Info, p Processes) bool {
+	if i.TTY == 0 || i.Zombie() {
+		return false
+	}
+	exe := p.Exe(i.PID)
+	prog := recognise(exe, p.Args(i.PID))
+	if prog.kind != registry.Codex || prog.role != roleMain || interpreter(exe) {
+		return false // not Codex, or its wrapper in node
+	}
+	home := func(pid int) string {
+		env := p.Env(pid, "CODEX_HOME", "HOME")
+		return CodexHome(func(key string) string { return env[key] })
+	}
+	if home(i.PID) != home(daemon.PID) {
+		return false
+	}
+	c := client{info: i, home: home(i.PID)}
+	c.PID = i.PID
+	threads, err := heldThreads(c)
+	return err == nil && len(threads) == 0
+}
+
+// startedBefore reports whether a is at least as old as b.
+func startedBefore(a, b proc.Info) bool { return !proc.Later(a.ID, b.ID) }
