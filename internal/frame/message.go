@@ -3,6 +3,7 @@ package frame
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,32 +18,23 @@ const (
 	shortID      = 8 // characters of a session id that tell it from others
 )
 
-// block renders one message: header, subject, quoted body, what to do.
+// block renders one message: header, what to do, subject, quoted body. The call
+// that closes a task stands before its body, or models answer and leave it open.
 func block(it mailbox.Item, o Options) string {
 	var b strings.Builder
-	b.WriteString(header(it, o))
-	b.WriteByte('\n')
+	b.WriteString(header(it, o) + "\n" + todo(it, o) + "\n")
 	if s := Line(it.Subject, subjectLimit); s != "" {
 		b.WriteString("Subject: " + s + "\n")
 	}
 	b.WriteString(quoted(it.Body, o))
-	b.WriteString(todo(it, o))
-	b.WriteByte('\n')
 	return b.String()
 }
 
 // header is the line that says what this is, from whom, when, and its id.
 func header(it mailbox.Item, o Options) string {
 	parts := []string{title(it, o) + " from " + Sender(it.From)}
-	if it.ReplyTo != "" {
-		switch it.Kind {
-		case "reply":
-			parts = append(parts, "to your message "+id(it.ReplyTo))
-		case "result":
-			parts = append(parts, "for your task "+id(it.ReplyTo))
-		case "withdraw":
-			parts = append(parts, "of message "+id(it.ReplyTo))
-		}
+	if about := reference(it); about != "" {
+		parts = append(parts, about)
 	}
 	if s := age(it.SentAt, o.Now); s != "" {
 		parts = append(parts, s)
@@ -53,23 +45,37 @@ func header(it mailbox.Item, o Options) string {
 	return strings.Join(append(parts, "id "+id(it.ID)), ", ")
 }
 
+// reference names the message that this one belongs to.
+func reference(it mailbox.Item) string {
+	to := id(it.ReplyTo)
+	switch {
+	case to == "":
+		return ""
+	case it.Kind == mailbox.KindResult:
+		return "for your task " + to
+	case it.Kind == mailbox.KindWithdraw:
+		return "of message " + to
+	}
+	return "to your message " + to
+}
+
 func title(it mailbox.Item, o Options) string {
 	switch it.Kind {
-	case "ask":
+	case mailbox.KindAsk:
 		return "Question"
-	case "reply":
+	case mailbox.KindReply:
 		if o.Late[it.ReplyTo] {
 			return "Late answer (your ask had ended)"
 		}
 		return "Answer"
-	case "task":
+	case mailbox.KindTask:
 		return "Task"
-	case "result":
+	case mailbox.KindResult:
 		if tag := Label(it.Tag, nameLimit); tag != "" {
 			return "Result (" + tag + ")"
 		}
 		return "Result"
-	case "withdraw":
+	case mailbox.KindWithdraw:
 		return "Withdrawal"
 	}
 	if it.Urgency == "high" {
@@ -82,14 +88,14 @@ func title(it mailbox.Item, o Options) string {
 func todo(it mailbox.Item, o Options) string {
 	call := func(tool string) string { return fmt.Sprintf(`%s(message_id: "%s", body: "…")`, tool, id(it.ID)) }
 	switch it.Kind {
-	case "ask":
+	case mailbox.KindAsk:
 		return "To answer: " + call("reply_to_message")
-	case "task":
+	case mailbox.KindTask:
 		return "It stays open until you call " + call("complete_work") + " when it is done, or " +
 			call("block_work") + " when it can't be. A plain reply leaves it open."
-	case "reply", "result":
+	case mailbox.KindReply, mailbox.KindResult:
 		return "No acknowledgement is needed."
-	case "withdraw":
+	case mailbox.KindWithdraw:
 		return "Nothing is left to do about that message."
 	}
 	switch {
@@ -117,14 +123,12 @@ func Sender(p mailbox.Party) string {
 		return name + " (a repository)"
 	}
 	about := []string{clientName(p.Client)}
-	if p.Project != "" {
-		about = append(about, "project "+Label(filepath.Base(p.Project), nameLimit))
-	}
-	if p.Branch != "" {
-		about = append(about, "branch "+Label(p.Branch, nameLimit))
-	}
-	if p.SessionID != "" {
-		about = append(about, "session "+short(p.SessionID))
+	for _, field := range []struct{ name, value string }{
+		{"project", projectName(p)}, {"branch", Label(p.Branch, nameLimit)}, {"session", short(p.SessionID)},
+	} {
+		if field.value != "" {
+			about = append(about, field.name+" "+field.value)
+		}
 	}
 	return name + " (" + strings.Join(about, ", ") + ")"
 }
@@ -162,26 +166,21 @@ func quoted(body string, o Options) string {
 // session, its kind, and for a feed wider than the project its scope and the
 // sender's project.
 func FeedLine(m mailbox.Message, o Options) string {
-	var where []string
+	where := []string{clock(m.SentAt, o.Now)}
 	if m.Scope != "" && m.Scope != "project" {
-		where = append(where, Label(m.Scope, nameLimit))
-		if m.From.Project != "" {
-			where = append(where, Label(filepath.Base(m.From.Project), nameLimit))
-		}
+		where = append(where, Label(m.Scope, nameLimit), projectName(m.From))
 	}
-	if m.From.Branch != "" {
-		where = append(where, Label(m.From.Branch, nameLimit))
+	sender := short(m.From.SessionID)
+	if sender == "" {
+		sender = Label(m.From.Name, nameLimit)
 	}
-	if m.From.SessionID != "" {
-		where = append(where, short(m.From.SessionID))
-	} else if name := Label(m.From.Name, nameLimit); name != "" {
-		where = append(where, name)
-	}
+	where = append(where, Label(m.From.Branch, nameLimit), sender)
+	where = slices.DeleteFunc(where, func(s string) bool { return s == "" })
 	kind := Label(m.Tag, nameLimit)
 	if kind == "" {
 		kind = "note"
 	}
-	return fmt.Sprintf("%s%s %s [%s] %s (id %s)", Quote, clock(m.SentAt, o.Now), strings.Join(where, " "), kind,
+	return fmt.Sprintf("%s%s [%s] %s (id %s)", Quote, strings.Join(where, " "), kind,
 		Line(m.Body, feedLimit), id(m.ID))
 }
 
@@ -213,6 +212,13 @@ func age(at, now time.Time) string {
 }
 
 func id(s string) string { return Label(s, nameLimit) }
+
+func projectName(p mailbox.Party) string {
+	if p.Project == "" {
+		return ""
+	}
+	return Label(filepath.Base(p.Project), nameLimit)
+}
 
 func short(session string) string {
 	s := []rune(id(session))
