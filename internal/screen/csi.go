@@ -67,9 +67,9 @@ func (m *Model) csiCursor(q []int, final byte) bool {
 	}
 	switch final {
 	case 'A':
-		p.y = clamp(p.y-n, low, high)
+		p.x, p.y = min(p.x, m.width-1), clamp(p.y-n, low, high)
 	case 'B', 'e':
-		p.y = clamp(p.y+n, low, high)
+		p.x, p.y = min(p.x, m.width-1), clamp(p.y+n, low, high)
 	case 'C', 'a':
 		p.x = clamp(p.x+n, 0, m.width-1)
 	case 'D':
@@ -81,7 +81,7 @@ func (m *Model) csiCursor(q []int, final byte) bool {
 	case 'G', '`':
 		p.x = clamp(n-1, 0, m.width-1)
 	case 'd':
-		m.moveTo(p.x, n-1)
+		m.moveTo(min(p.x, m.width-1), n-1)
 	case 'H', 'f':
 		m.moveTo(at(q, 1, 1)-1, n-1)
 	case 'I':
@@ -97,7 +97,6 @@ func (m *Model) csiCursor(q []int, final byte) bool {
 	default:
 		return false
 	}
-	p.wrap = false
 	return true
 }
 
@@ -108,7 +107,7 @@ func (m *Model) moveTo(x, y int) {
 	if m.origin {
 		low, high = p.top, p.bottom
 	}
-	p.x, p.y, p.wrap = clamp(x, 0, m.width-1), clamp(low+y, low, high), false
+	p.x, p.y = clamp(x, 0, m.width-1), clamp(low+y, low, high)
 }
 
 // csiEdit carries out what changes text, regions and modes.
@@ -141,7 +140,7 @@ func (m *Model) csiEdit(q []int, final byte) {
 			p.scrollDown(p.top, p.bottom, n)
 		}
 	case 'b':
-		for range min(n, m.width*m.height) {
+		for range min(n, m.width-p.x) {
 			if m.last != 0 {
 				m.print(m.last)
 			}
@@ -149,7 +148,7 @@ func (m *Model) csiEdit(q []int, final byte) {
 	case 'g':
 		switch at(q, 0, 0) {
 		case 0:
-			m.tabs[p.x] = false
+			m.tabs[min(p.x, m.width-1)] = false
 		case 3:
 			clear(m.tabs)
 		}
@@ -178,7 +177,7 @@ func (m *Model) eraseLine(how int) {
 	case 0:
 		m.erase(p.y, p.x, m.width)
 	case 1:
-		m.erase(p.y, 0, p.x+1)
+		m.erase(p.y, 0, min(p.x+1, m.width))
 	case 2:
 		m.erase(p.y, 0, m.width)
 	}
@@ -210,9 +209,6 @@ func (m *Model) privateMode(n int, on bool) {
 		m.moveTo(0, 0)
 	case 7:
 		m.noWrap = !on
-		if m.noWrap {
-			m.page.wrap = false
-		}
 	case 47, 1047:
 		m.alternate(on, false)
 	case 1048:
@@ -247,7 +243,7 @@ func (m *Model) alternate(on, keep bool) {
 			clear(row)
 		}
 	}
-	to.x, to.y, to.wrap = from.x, from.y, from.wrap
+	to.x, to.y = from.x, from.y
 	to.top, to.bottom = 0, m.height-1
 	m.page = to
 	if !on && keep {

@@ -10,7 +10,7 @@ import (
 // title, and nothing of colours, scrollback or replies. It takes any bytes, in
 // pieces of any size, and never fails. It is not safe for concurrent use.
 //
-// It behaves like xterm, and is checked against tmux's own screen in the tests.
+// It behaves like tmux, against whose screens it is checked in the tests.
 type Model struct {
 	width, height int
 	main, alt     page
@@ -33,8 +33,7 @@ type Model struct {
 // page is one of the two screens.
 type page struct {
 	rows        [][]cell
-	x, y        int
-	wrap        bool // the cursor stands behind the last column
+	x, y        int // x is the width while the next character would wrap, as in tmux
 	top, bottom int  // scroll region, inclusive
 	saved       saved
 }
@@ -42,7 +41,6 @@ type page struct {
 // saved is what DECSC keeps.
 type saved struct {
 	x, y     int
-	wrap     bool
 	pen      attr
 	origin   bool
 	graphics [2]bool
@@ -127,7 +125,7 @@ func (m *Model) Resize(width, height int) {
 			}
 			p.rows[i] = fresh
 		}
-		p.x, p.wrap = min(p.x, width-1), false
+		p.x = min(p.x, width-1)
 		p.top, p.bottom = 0, height-1
 	}
 }
@@ -139,9 +137,6 @@ func (m *Model) Screen() Screen {
 		CursorX: m.page.x, CursorY: m.page.y,
 		Title: m.title, Alternate: m.page == &m.alt,
 		Lines: make([]Line, m.height),
-	}
-	if m.page.wrap {
-		s.CursorX = m.width // as tmux says it
 	}
 	for i, row := range m.page.rows {
 		s.Lines[i] = line(row)
@@ -210,7 +205,7 @@ func (m *Model) printASCII(text []byte) {
 	}
 	p := m.page
 	for len(text) > 0 {
-		if p.wrap {
+		if p.x == m.width {
 			m.wrapLine()
 		}
 		row := p.rows[p.y]
@@ -221,9 +216,6 @@ func (m *Model) printASCII(text []byte) {
 		}
 		m.last = rune(text[n-1])
 		p.x += n
-		if p.x == m.width {
-			p.x, p.wrap = m.width-1, true
-		}
 		text = text[n:]
 	}
 }
@@ -238,9 +230,9 @@ func (m *Model) print(r rune) {
 		return // combining marks change no text that anybody looks for
 	}
 	p := m.page
-	if p.wrap || p.x+w > m.width {
+	if p.x+w > m.width {
 		if m.noWrap {
-			p.x, p.wrap = m.width-w, false
+			p.x = m.width - w
 		} else {
 			m.wrapLine()
 		}
@@ -256,14 +248,14 @@ func (m *Model) print(r rune) {
 	}
 	m.last = r
 	p.x += w
-	if p.x >= m.width {
-		p.x, p.wrap = m.width-1, !m.noWrap
+	if m.noWrap {
+		p.x = min(p.x, m.width-1)
 	}
 }
 
 // wrapLine moves to the start of the next line.
 func (m *Model) wrapLine() {
-	m.page.x, m.page.wrap = 0, false
+	m.page.x = 0
 	m.lineFeed()
 }
 
@@ -279,7 +271,6 @@ func (m *Model) split(row []cell, from, to int) {
 
 func (m *Model) lineFeed() {
 	p := m.page
-	p.wrap = false
 	switch {
 	case p.y == p.bottom:
 		p.scrollUp(p.top, p.bottom, 1)
@@ -290,7 +281,6 @@ func (m *Model) lineFeed() {
 
 func (m *Model) reverseLineFeed() {
 	p := m.page
-	p.wrap = false
 	switch {
 	case p.y == p.top:
 		p.scrollDown(p.top, p.bottom, 1)
@@ -325,6 +315,9 @@ func (m *Model) insertCells(n int) {
 	row := p.rows[p.y]
 	m.split(row, p.x, p.x)
 	n = min(n, m.width-p.x)
+	if n == 0 {
+		return
+	}
 	copy(row[p.x+n:], row[p.x:])
 	clear(row[p.x : p.x+n])
 	if last := row[m.width-1]; runeWidth(last.r) == 2 {

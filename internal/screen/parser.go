@@ -34,7 +34,11 @@ const (
 	maxString = 4096 // of it is kept; the rest of a long string is skipped
 )
 
-const esc = 0x1b
+const (
+	esc      = 0x1b
+	shiftOut = 0x0e
+	shiftIn  = 0x0f
+)
 
 // step takes the next byte (or, in a string, all bytes up to an interesting one).
 func (m *Model) step(data []byte) (rest []byte) {
@@ -143,7 +147,6 @@ func (m *Model) control(b byte) {
 	p := m.page
 	switch b {
 	case '\b':
-		p.wrap = false
 		if p.x > 0 {
 			p.x--
 		}
@@ -152,10 +155,10 @@ func (m *Model) control(b byte) {
 	case '\n', '\v', '\f':
 		m.lineFeed()
 	case '\r':
-		p.x, p.wrap = 0, false
-	case 0x0e:
+		p.x = 0
+	case shiftOut:
 		m.shift = 1
-	case 0x0f:
+	case shiftIn:
 		m.shift = 0
 	}
 }
@@ -163,6 +166,9 @@ func (m *Model) control(b byte) {
 // tab moves n tab stops, backward when n is negative.
 func (m *Model) tab(n int) {
 	p := m.page
+	if n > 0 && p.x >= m.width-1 {
+		return
+	}
 	step := 1
 	if n < 0 {
 		n, step = -n, -1
@@ -174,7 +180,6 @@ func (m *Model) tab(n int) {
 		}
 		p.x = clamp(x, 0, m.width-1)
 	}
-	p.wrap = false
 }
 
 func (m *Model) escapeByte(b byte) {
@@ -201,7 +206,7 @@ func (m *Model) escapeByte(b byte) {
 	case 'M':
 		m.reverseLineFeed()
 	case 'H':
-		m.tabs[m.page.x] = true
+		m.tabs[min(m.page.x, m.width-1)] = true
 	case 'c':
 		title := m.title
 		m.reset(m.width, m.height)
@@ -231,17 +236,17 @@ func (m *Model) alignment() {
 			row[i] = cell{r: 'E'}
 		}
 	}
-	p.top, p.bottom, p.x, p.y, p.wrap = 0, m.height-1, 0, 0, false
+	p.top, p.bottom, p.x, p.y = 0, m.height-1, 0, 0
 }
 
 func (m *Model) save() {
 	p := m.page
-	p.saved = saved{x: p.x, y: p.y, wrap: p.wrap, pen: m.pen, origin: m.origin, graphics: m.graphics, shift: m.shift}
+	p.saved = saved{x: p.x, y: p.y, pen: m.pen, origin: m.origin, graphics: m.graphics, shift: m.shift}
 }
 
 func (m *Model) restore() {
 	p, s := m.page, m.page.saved
-	p.x, p.y, p.wrap = clamp(s.x, 0, m.width-1), clamp(s.y, 0, m.height-1), s.wrap
+	p.x, p.y = clamp(s.x, 0, m.width-1), clamp(s.y, 0, m.height-1)
 	m.pen, m.origin, m.graphics, m.shift = s.pen, s.origin, s.graphics, s.shift
 }
 

@@ -51,8 +51,9 @@ func (l Line) Typed() string {
 	return strings.TrimRight(b.String(), " \u00a0")
 }
 
-// Parse reads what "tmux capture-pane -p -e" prints. Only SGR sequences occur
-// there; other escape sequences are dropped.
+// Parse reads what "tmux capture-pane -p -e" prints. SGR sequences occur there,
+// and SO and SI around characters of DEC's line drawing set; other sequences are
+// dropped.
 func Parse(text string) []Line {
 	var lines []Line
 	var attr Span // the attributes carry over from line to line
@@ -71,7 +72,7 @@ func parseLine(row string, attr Span) (Line, Span) {
 		if i < 0 {
 			i = len(row)
 		}
-		line = line.add(Span{Text: row[:i], Dim: attr.Dim, Reverse: attr.Reverse})
+		line = line.add(Span{Text: graphics(row[:i]), Dim: attr.Dim, Reverse: attr.Reverse})
 		row = row[i:]
 		if row == "" {
 			break
@@ -83,6 +84,24 @@ func parseLine(row string, attr Span) (Line, Span) {
 		row = row[n:]
 	}
 	return line, attr
+}
+
+// graphics resolves SO … SI.
+func graphics(text string) string {
+	if strings.IndexByte(text, shiftOut) < 0 && strings.IndexByte(text, shiftIn) < 0 {
+		return text
+	}
+	on := false
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == shiftOut || r == shiftIn:
+			on = r == shiftOut
+			return -1
+		case on:
+			return lineDrawing(r)
+		}
+		return r
+	}, text)
 }
 
 // add appends a span and joins it with an equal neighbour.
