@@ -15,6 +15,7 @@ import (
 // agent has no MCP server, or no hooks.
 type Config struct {
 	Client  string           `json:"client"`  // claude or codex
+	Name    string           `json:"name"`    // its log, its tmux session or PTY host; Claude's own session name
 	Peermux string           `json:"peermux"` // started as an MCP server: `peermux mcp`
 	Hook    string           `json:"hook"`    // run for each event: `peermux-hook <client> <event>`
 	Log     string           `json:"log"`     // the agent's event log

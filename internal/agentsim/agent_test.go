@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 func start(t *testing.T, client, hook string, change func(*Options)) (*Agent, string) {
 	t.Helper()
 	home, work, logs := t.TempDir(), t.TempDir(), t.TempDir()
-	o := Options{Config: Config{Client: client}, Name: client, Dir: work, Logs: logs,
+	o := Options{Config: Config{Client: client, Name: client}, Dir: work, Logs: logs,
 		Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color"}, Program: []string{os.Args[0]}}
 	if hook != "" {
 		o.Hook = filepath.Join(home, "hook")

@@ -25,6 +25,7 @@ const (
 // identity is what the client knows of itself, and the files that say so.
 type identity struct {
 	client    string // claude or codex
+	name      string // what /rename would have given it
 	sessionID string // Codex: the thread id
 	cwd       string
 	dir       string // ~/.claude or ~/.codex, or what the environment says
@@ -32,7 +33,7 @@ type identity struct {
 	self      proc.Info
 }
 
-func newIdentity(client string, env func(string) string) (*identity, error) {
+func newIdentity(client, name string, env func(string) string) (*identity, error) {
 	cwd, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func newIdentity(client string, env func(string) string) (*identity, error) {
 			dir = filepath.Join(env("HOME"), ".codex")
 		}
 	}
-	id := &identity{client: client, cwd: cwd, dir: dir, started: time.Now(), self: self}
+	id := &identity{client: client, name: name, cwd: cwd, dir: dir, started: time.Now(), self: self}
 	return id, id.renew()
 }
 
@@ -107,8 +108,7 @@ func (id *identity) setStatus(status string) error {
 	raw, err := json.Marshal(map[string]any{
 		"pid": id.self.PID, "sessionId": id.sessionID, "cwd": id.cwd, "startedAt": id.started.UnixMilli(),
 		"procStart": id.self.Start, "version": claudeVersion, "peerProtocol": 1, "kind": "interactive", "entrypoint": "cli",
-		"name":       fmt.Sprintf("%s-%02x", filepath.Base(id.cwd), id.self.PID%256),
-		"nameSource": "derived", "status": status, "updatedAt": now, "statusUpdatedAt": now,
+		"name": id.name, "nameSource": "user", "status": status, "updatedAt": now, "statusUpdatedAt": now,
 	})
 	if err != nil {
 		return err

@@ -34,6 +34,9 @@ type Event struct {
 	Text string    `json:"text,omitempty"`
 }
 
+// tells reports whether the model was told the text.
+func (e Event) tells() bool { return e.Kind == Prompt || e.Kind == Told || e.Kind == Result }
+
 // eventLog appends events. Safe for concurrent use.
 type eventLog struct {
 	mu   sync.Mutex

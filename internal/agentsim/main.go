@@ -44,7 +44,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	id, err := newIdentity(cfg.Client, os.Getenv)
+	id, err := newIdentity(cfg.Client, cfg.Name, os.Getenv)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,8 @@ import (
 // Options start an agent.
 type Options struct {
 	Config
-	Name string   // names its log, its tmux session or its PTY host
-	Dir  string   // working folder: the project
-	Env  []string // the whole environment; HOME decides where the client's files are
+	Dir string   // working folder: the project
+	Env []string // the whole environment; HOME decides where the client's files are
 	// Program is what runs [Main]: peermux's stand-in command, or a test's own
 	// binary whose TestMain asks [Wanted].
 	Program []string
@@ -89,6 +88,19 @@ func (a *Agent) Events() ([]Event, error) {
 // Wait waits for the first event after a time that has this kind and holds text,
 // and returns it. The zero time means ever.
 func (a *Agent) Wait(ctx context.Context, after time.Time, kind Kind, text string) (Event, error) {
+	return a.wait(ctx, fmt.Sprintf("%q with %q", kind, text), func(e Event) bool {
+		return e.Kind == kind && e.At.After(after) && strings.Contains(e.Text, text)
+	})
+}
+
+// WaitTold is Wait for text that reaches the model, by whatever way.
+func (a *Agent) WaitTold(ctx context.Context, after time.Time, text string) (Event, error) {
+	return a.wait(ctx, fmt.Sprintf("telling the model %q", text), func(e Event) bool {
+		return e.tells() && e.At.After(after) && strings.Contains(e.Text, text)
+	})
+}
+
+func (a *Agent) wait(ctx context.Context, what string, ok func(Event) bool) (Event, error) {
 	var offset int64
 	for {
 		events, next, err := readLog(a.log, offset)
@@ -97,19 +109,19 @@ func (a *Agent) Wait(ctx context.Context, after time.Time, kind Kind, text strin
 		}
 		offset = next
 		for _, e := range events {
-			if e.Kind == kind && e.At.After(after) && strings.Contains(e.Text, text) {
+			if ok(e) {
 				return e, nil
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return Event{}, fmt.Errorf("%s: no %q with %q: %w\n%s", a.Name, kind, text, ctx.Err(), a.state())
+			return Event{}, fmt.Errorf("%s: no %s: %w\n%s", a.Name, what, ctx.Err(), a.state())
 		case <-a.term.gone():
 			// Its last words are in the log already: one more look, then the end.
 			if last, _, err := readLog(a.log, offset); err == nil && len(last) > 0 {
 				continue
 			}
-			return Event{}, fmt.Errorf("%s ended, and there was no %q with %q\n%s", a.Name, kind, text, a.state())
+			return Event{}, fmt.Errorf("%s ended, and there was no %s\n%s", a.Name, what, a.state())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -166,7 +178,7 @@ func (a *Agent) Told(text string) (int, error) {
 	events, err := a.Events()
 	n := 0
 	for _, e := range events {
-		if e.Kind == Prompt || e.Kind == Told || e.Kind == Result {
+		if e.tells() {
 			n += strings.Count(e.Text, text)
 		}
 	}

@@ -76,9 +76,10 @@ func answers(messages []Message) int {
 	return n
 }
 
-// idRE finds a message id where peermux shows one: message_id: "01…" in a hook's
-// frame, "message_id":"01…" in a tool's result.
-var idRE = regexp.MustCompile(`message_id\W{1,8}([0-9A-HJKMNP-TV-Z]{26})`)
+// idRE finds a message id where peermux shows one: "id 01…" in the header of a
+// message, message_id: "01…" in the call that answers it, "message_id":"01…" in
+// a tool's result.
+var idRE = regexp.MustCompile(`id\W{1,8}([0-9A-HJKMNP-TV-Z]{26})`)
 
 // messageID returns the id that belongs to the text at position at: the last one
 // before it, else the first one after it.

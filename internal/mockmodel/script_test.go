@@ -63,8 +63,8 @@ func FuzzParseScript(f *testing.F) {
 
 func TestDecide(t *testing.T) {
 	const id1, id2 = "01K5Z7Q8R9S0T1V2W3X4Y5Z6A7", "01K5Z7Q8R9S0T1V2W3X4Y5Z6B8"
-	frame := `note from a` + "\n" + `reply_to_message(message_id: "` + id1 + `")` + "\n| which port?\n" +
-		`reply_to_message(message_id: "` + id2 + `")` + "\n| other\n"
+	frame := "Question from a (Codex), now, id " + id2 + "\n| other\nTo answer: reply_to_message(message_id: \"" + id2 + "\")\n" +
+		"Question from b (Codex), now, id " + id1 + "\n| which port?\nTo answer: reply_to_message(message_id: \"" + id1 + "\")\n"
 	rules := []Rule{{When: "which port?", Do: `[[tool mcp__peermux__reply_to_message {"message_id":"{{message_id}}","body":"5432"}]] [[say answered]]`}}
 	user := func(s string) Message { return Message{"user", s} }
 	asst := Message{"assistant", "…"}
