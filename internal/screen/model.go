@@ -34,7 +34,7 @@ type Model struct {
 type page struct {
 	rows        [][]cell
 	x, y        int // x is the width while the next character would wrap, as in tmux
-	top, bottom int  // scroll region, inclusive
+	top, bottom int // scroll region, inclusive
 	saved       saved
 }
 
