@@ -34,8 +34,10 @@ type Turn struct {
 	Text     string    `json:"text,omitempty"`
 	Tools    []ToolUse `json:"tools,omitempty"`
 	At       time.Time `json:"at,omitzero"`
-	Complete bool      `json:"complete"` // false: still being written, or a tool still runs
+	Complete bool      `json:"complete"`        // false: still being written, or a tool still runs
 	Agent    string    `json:"agent,omitempty"` // the subagent that spoke; empty in the main conversation
+
+	masked int
 }
 
 // ToolUse is one call of a tool with its result, both shortened in the middle.
@@ -49,13 +51,14 @@ type ToolUse struct {
 
 // Options say what to read.
 type Options struct {
-	Client     string // Claude or Codex; empty: told from the file
-	SessionID  string // records of other sessions in the file are left out; empty: the file's own
-	Limit      int    // turns at most; 0 means 20
-	MaxBytes   int    // bytes of text at most; 0 means 24 KiB
-	Sidechains bool   // keep what subagents said in this file
-	Root       string // folder that the file must lie in after symlinks are resolved; empty: any
-	Unmasked   bool   // leave secrets readable
+	Client     string    // Claude or Codex; empty: told from the file
+	SessionID  string    // records of other sessions in the file are left out; empty: the file's own
+	Limit      int       // turns at most; 0 means 20
+	MaxBytes   int       // bytes of text at most; 0 means 24 KiB
+	Sidechains bool      // keep what subagents said in this file
+	Root       string    // folder that the file must lie in after symlinks are resolved; empty: any
+	Unmasked   bool      // leave secrets readable
+	Now        time.Time // for Age
 }
 
 // Tail is the newest part of a conversation.
@@ -66,8 +69,10 @@ type Tail struct {
 	SessionID    string        `json:"session_id"`
 	Size         int64         `json:"size"` // bytes
 	ModTime      time.Time     `json:"mod_time"`
-	Age          time.Duration `json:"-"` // of the newest record, by its own time stamp
-	Truncated    bool          `json:"truncated"` // there are older turns than these
+	LastAt       time.Time     `json:"last_at,omitzero"`  // time stamp of the newest record
+	Age          time.Duration `json:"-"`                 // Options.Now less LastAt
+	ForkOf       string        `json:"fork_of,omitempty"` // the thread that older turns come from
+	Truncated    bool          `json:"truncated"`         // there are older turns than these
 	Omitted      []string      `json:"omitted,omitempty"`
 	Masked       int           `json:"masked"` // secrets replaced
 	LastComplete bool          `json:"last_complete"`

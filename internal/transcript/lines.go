@@ -1,0 +1,130 @@
+package transcript
+
+import (
+	"bytes"
+	"context"
+	"io"
+)
+
+const (
+	chunkSize = 256 << 10 // bytes read at a time
+	// maxLine is the longest line that is held in memory; longer ones are
+	// shrunk (see shrink). Claude 2.1.328 writes lines of 60 KB for its own
+	// bookkeeping; images and file dumps make lines of tens of megabytes.
+	maxLine = 1 << 20
+)
+
+// line is one line of a transcript, without its newline.
+type line struct {
+	data  []byte // valid until the next call; nil when the line is longer than maxLine
+	start int64  // offset in the file
+	size  int64
+	torn  bool // the last line, and no newline ends it
+}
+
+// backward reads a file line by line from its end, in bounded memory.
+type backward struct {
+	r    io.ReaderAt
+	buf  []byte // chunkSize + maxLine bytes, filled from its end
+	lo   int    // buf[lo:hi] is what was read and not yet returned
+	hi   int
+	base int64 // offset in the file of buf[lo]
+	last bool  // the last line was not returned yet
+}
+
+// newBackward starts at the given size; what is appended later is not seen.
+func newBackward(r io.ReaderAt, size int64) *backward {
+	n := chunkSize + maxLine
+	return &backward{r: r, buf: make([]byte, n), lo: n, hi: n, base: size, last: true}
+}
+
+// next returns the line before the one returned last, io.EOF at the start of
+// the file, and io.ErrUnexpectedEOF when the file has become shorter. Empty
+// lines are returned too.
+func (b *backward) next(ctx context.Context) (line, error) {
+	if b.last {
+		return b.lastLine(ctx)
+	}
+	if b.lo == b.hi && b.base == 0 {
+		return line{}, io.EOF
+	}
+	for {
+		if i := bytes.LastIndexByte(b.buf[b.lo:b.hi], '\n'); i >= 0 {
+			return b.take(b.lo + i + 1), nil
+		}
+		switch {
+		case b.base == 0:
+			return b.take(b.lo), nil
+		case b.hi-b.lo > maxLine:
+			return b.long(ctx)
+		}
+		if err := b.fill(ctx); err != nil {
+			return line{}, err
+		}
+	}
+}
+
+// lastLine returns what follows the last newline, unless nothing does.
+func (b *backward) lastLine(ctx context.Context) (line, error) {
+	b.last = false
+	if b.base == 0 {
+		return line{}, io.EOF
+	}
+	if err := b.fill(ctx); err != nil {
+		return line{}, err
+	}
+	if b.buf[b.hi-1] == '\n' {
+		b.hi--
+		return b.next(ctx)
+	}
+	l, err := b.next(ctx)
+	l.torn = true
+	return l, err
+}
+
+// take returns buf[from:hi] as a line and drops the newline before it.
+func (b *backward) take(from int) line {
+	l := line{data: b.buf[from:b.hi], start: b.base + int64(from-b.lo), size: int64(b.hi - from)}
+	b.hi = max(from-1, b.lo)
+	return l
+}
+
+// long finds the start of a line that does not fit into memory, keeping nothing.
+func (b *backward) long(ctx context.Context) (line, error) {
+	end := b.base + int64(b.hi-b.lo)
+	for {
+		b.lo, b.hi = len(b.buf), len(b.buf)
+		if b.base == 0 {
+			return line{start: 0, size: end}, nil
+		}
+		if err := b.fill(ctx); err != nil {
+			return line{}, err
+		}
+		if i := bytes.LastIndexByte(b.buf[b.lo:b.hi], '\n'); i >= 0 {
+			start := b.base + int64(i) + 1
+			b.hi = b.lo + i
+			return line{start: start, size: end - start}, nil
+		}
+	}
+}
+
+// fill reads the chunk before buf[lo].
+func (b *backward) fill(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n := int(min(chunkSize, b.base))
+	if b.lo < n {
+		kept := copy(b.buf[len(b.buf)-(b.hi-b.lo):], b.buf[b.lo:b.hi])
+		b.lo, b.hi = len(b.buf)-kept, len(b.buf)
+	}
+	if _, err := b.r.ReadAt(b.buf[b.lo-n:b.lo], b.base-int64(n)); err != nil {
+		if err == io.EOF { // the file was truncated under us
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	b.lo -= n
+	b.base -= int64(n)
+	return nil
+}
