@@ -212,4 +212,3 @@ func (a *attempt) unshown() int {
 	}
 	return n
 }
-

@@ -1,0 +1,38 @@
+package detect
+
+import (
+	"peermux/internal/proc"
+	"peermux/registry"
+)
+
+// Terminal is the process of a session that draws on a terminal: the client
+// itself, or the terminal program of a thread that lives in Codex's daemon; or why
+// none is proven.
+func Terminal(e registry.Entry) (proc.Info, string) { return terminal(e, kernel{}) }
+
+// Attended reports whether somebody can sit at a session. A thread in Codex's
+// daemon outlives its last terminal by about a minute (0.171.0); it is unattended
+// when no Codex terminal of the daemon's home is left in its directory. Where
+// that can't be seen, it counts as attended.
+func Attended(e registry.Entry) bool { return attended(e, kernel{}) }
+
+func attended(e registry.Entry, p Processes) bool {
+	client, err := p.Stat(e.Client.PID)
+	if err != nil || recognise(p.Exe(client.PID), p.Args(client.PID)).role != roleDaemon {
+		return true
+	}
+	all, err := p.List()
+	if err != nil {
+		return true
+	}
+	dir := p.CWD(e.PID)
+	if dir == "" {
+		return true
+	}
+	for _, i := range all {
+		if isCodexTerminal(i, client, p) && p.CWD(i.PID) == dir {
+			return true
+		}
+	}
+	return false
+}
