@@ -21,14 +21,18 @@ type AppendResult struct {
 	// Existing is the message that was there under this id already; nothing was
 	// stored then.
 	Existing *Message
+	// BellError is why the bell could not be rung. The message is stored.
+	BellError error
 }
 
 // Append puts a message into a box: it is accepted when Append returns no error,
-// and then it survives anything. A message with an id that the box, or one it
-// continued from, has already is not stored again. Mail for a box that moved goes
-// where it moved. An error means that nothing was stored.
+// and then nothing loses it. A message with an id that the box, or one that goes
+// on as it, has already is not stored again. Mail for a box that has moved goes
+// where it went. An error means that nothing was stored, except one that says
+// "not known to be on disk": then it was, but a power cut might undo it.
 //
-// The error wraps ErrBodyTooLarge, ErrEmptyBody, ErrNotText, or ErrInboxFull.
+// The error wraps ErrBodyTooLarge, ErrEmptyBody, ErrNotText, or ErrInboxFull when
+// that is the cause.
 func (s *Store) Append(key string, m *Message, o AppendOptions) (AppendResult, error) {
 	msg := *m
 	if err := prepare(&msg, s.stamp()); err != nil {
@@ -43,30 +47,29 @@ func (s *Store) Append(key string, m *Message, o AppendOptions) (AppendResult, e
 		if t.idx.movedTo != "" {
 			return false, nil
 		}
-		if err := t.room(&msg); err != nil {
-			return false, err
-		}
-		if msg.ID == "" {
-			msg.ID = nextID(s.now(), string(t.idx.maxID))
-		}
-		res.ID = msg.ID
-		return true, t.write(messageLine(msg))
+		res.ID, err = t.message(msg)
+		return true, err
 	})
 	if err != nil {
 		return AppendResult{}, err
 	}
 	if o.Ring {
-		if err := s.ring(res.Key, res.ID); err != nil {
-			return res, fmt.Errorf("mailbox: message %s is stored, but its bell is not: %w", res.ID, err)
-		}
+		res.BellError = s.ring(res.Key, res.ID)
 	}
 	return res, nil
 }
 
-func messageLine(m Message) []byte {
+// message writes a prepared message.
+func (t *tx) message(m Message) (id string, err error) {
+	if err := t.room(&m); err != nil {
+		return "", err
+	}
+	if m.ID == "" {
+		m.ID = nextID(t.s.now(), string(t.idx.maxID))
+	}
 	var buf bytes.Buffer
 	encode(&buf, messageRecord{T: recMsg, Message: m})
-	return buf.Bytes()
+	return m.ID, t.write(buf.Bytes())
 }
 
 // existing finds a message that this journal has already.
@@ -79,31 +82,22 @@ func (t *tx) existing(id string) (*Message, error) {
 		return nil, err
 	}
 	var found *Message
-	eachLine(data, func(line []byte) {
-		if !bytes.Contains(line, []byte(id)) {
+	bad := 0
+	eachRecord(data, func(kind, at, line []byte) {
+		if found != nil || string(kind) != recMsg || string(at) != id {
 			return
 		}
-		var bad int
-		eachRecord(line, func(kind, at, line []byte) {
-			if string(kind) != recMsg || string(at) != id {
-				return
-			}
-			if m, ok := parseMessage(line); ok && found == nil {
-				found = &m
-			}
-		}, &bad)
-	})
+		if m, ok := parseMessage(line); ok {
+			found = &m
+		}
+	}, &bad)
 	return found, nil
 }
 
 // room refuses mail that nobody can catch up with. The answer to a question that
 // is being waited for always gets in.
 func (t *tx) room(m *Message) error {
-	if t.p.feed {
-		return nil
-	}
-	waiting := t.idx.count()
-	if waiting < MaxUnshown && t.idx.bytes+len(m.Body) <= MaxUnshownBytes {
+	if t.p.feed || t.idx.waiting < MaxUnshown && t.idx.bytes+len(m.Body) <= MaxUnshownBytes {
 		return nil
 	}
 	for _, a := range t.idx.asks {
@@ -112,7 +106,7 @@ func (t *tx) room(m *Message) error {
 		}
 	}
 	return fmt.Errorf("%w: %d messages (%d KiB) wait in %s; its reader has to catch up first",
-		ErrInboxFull, waiting, t.idx.bytes>>10, t.p.key)
+		ErrInboxFull, t.idx.waiting, t.idx.bytes>>10, t.p.key)
 }
 
 // update says how a box is to be changed.
@@ -130,7 +124,7 @@ func (s *Store) update(key string, u update, change func(*tx) (done bool, err er
 		if err != nil {
 			return err
 		}
-		t, err := s.begin(p, u.create)
+		t, err := s.beginSettled(p, u.create)
 		if err != nil && u.create {
 			return err
 		} else if err != nil {

@@ -11,9 +11,12 @@ import (
 // firstBlock is how much of a feed's end is read first.
 const firstBlock = 16 << 10
 
+// headerSize is more than the header that compaction writes.
+const headerSize = 512
+
 // backwards gives growing ends of a journal, each starting with a whole line,
-// until enough says so; all gets the whole when that was not enough.
-func (s *Store) backwards(p place, enough func(data []byte) bool, all func(data []byte)) error {
+// until look has seen enough. The last one, with all set, is the whole journal.
+func (s *Store) backwards(p place, look func(data []byte, all bool) (enough bool)) error {
 	size, err := private.Size(p.path)
 	if err != nil || size == 0 {
 		return absent(err)
@@ -24,24 +27,46 @@ func (s *Store) backwards(p place, enough func(data []byte) bool, all func(data 
 	}
 	defer f.Close() // opened for reading: there is nothing that closing could lose
 	st, err := f.Stat()
+	if err == nil {
+		err = growing(f, st.Size(), look)
+	}
 	if err != nil {
 		return fmt.Errorf("mailbox: %w", err)
 	}
-	size = st.Size()
+	return nil
+}
+
+func growing(f *os.File, size int64, look func(data []byte, all bool) (enough bool)) error {
 	for block := int64(firstBlock); ; block *= 4 {
 		from := max(size-block, 0)
 		data := make([]byte, size-from)
 		n, err := readAt(f, data, from)
 		if err != nil {
-			return fmt.Errorf("mailbox: %w", err)
+			return err
 		}
 		data = data[:n]
 		if from == 0 {
-			all(data)
+			look(data, true)
 			return nil
 		}
-		if _, whole, ok := bytes.Cut(data, []byte("\n")); ok && enough(whole) {
+		if _, whole, ok := bytes.Cut(data, []byte{'\n'}); ok && look(whole, false) {
 			return nil
 		}
 	}
+}
+
+// readEnd is a snapshot of a feed's end, from its last message on at the latest.
+func readEnd(f *os.File, size int64) (snapshot, error) {
+	first := make([]byte, min(size, headerSize))
+	if _, err := readAt(f, first, 0); err != nil {
+		return snapshot{}, err
+	}
+	v := snapshot{size: size}
+	_, v.kept, v.last, _ = compactedHeader(first)
+	err := growing(f, size, func(data []byte, all bool) bool {
+		v.data, v.base = data, size-int64(len(data))
+		return newest(data) != ""
+	})
+	v.hot = v.base
+	return v, err
 }

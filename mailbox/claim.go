@@ -3,6 +3,7 @@ package mailbox
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"peermux/internal/proc"
@@ -25,7 +26,7 @@ type ClaimOptions struct {
 	// no, so that whole messages fill a budget; nil is yes.
 	Fits func(Message) bool
 	// OnlyReplyTo claims the replies to this question alone, also those that are
-	// withheld from everybody else because the question is still being waited for.
+	// withheld from everybody else because a process waits for them.
 	OnlyReplyTo string
 	// OnlyIDs claims these messages alone.
 	OnlyIDs []string
@@ -34,31 +35,45 @@ type ClaimOptions struct {
 	Again bool
 }
 
-// Claim is mail that one reader is about to show. Exactly one of Shown and
+// Claim is mail that one reader is about to show. One of Shown, ShownOnly and
 // Release must follow.
 type Claim struct {
 	Messages []Item
 	// More counts the messages that wait and were left behind.
 	More int
 
-	commit func(t string) error
+	commit func(kind string, items []Item) error
 }
 
 // Shown records that the text is out. Call it after the text was written
 // completely, never before: what is recorded as shown is not shown again.
-func (c *Claim) Shown() error {
-	if c.commit == nil {
-		return nil
-	}
-	return c.commit(recShown)
-}
+func (c *Claim) Shown() error { return c.end(recShown, c.Messages) }
 
 // Release gives the messages back: their text did not go out.
-func (c *Claim) Release() error {
-	if c.commit == nil {
+func (c *Claim) Release() error { return c.end(recUnclaim, c.Messages) }
+
+// ShownOnly records that the text of these messages is out, and gives the others
+// back.
+func (c *Claim) ShownOnly(ids []string) error {
+	var shown, rest []Item
+	for _, it := range c.Messages {
+		if slices.Contains(ids, it.ID) {
+			shown = append(shown, it)
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	if err := c.end(recShown, shown); err != nil {
+		return err
+	}
+	return c.end(recUnclaim, rest)
+}
+
+func (c *Claim) end(kind string, items []Item) error {
+	if c.commit == nil || len(items) == 0 {
 		return nil
 	}
-	return c.commit(recUnclaim)
+	return c.commit(kind, items)
 }
 
 // Claim takes messages that wait, in order, for this reader alone. Nobody else is
@@ -69,32 +84,67 @@ func (s *Store) Claim(key string, o ClaimOptions) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := s.look(p, o)
-	if err != nil || len(waiting.Messages) == 0 {
-		return waiting, err
+	x, err := s.lookIndex(p)
+	if err != nil {
+		return nil, err
 	}
-	if o.PID == 0 {
-		me, err := proc.Self()
-		if err != nil {
-			return nil, fmt.Errorf("mailbox: who am I: %w", err)
+	if len(x.adopts) == 0 {
+		// Most calls find nothing new. They need no lock, and write nothing. Fits
+		// may count what it is asked, so it is asked under the lock alone.
+		look := o
+		look.Fits, look.Limit = nil, 1
+		if c := s.available(p, x, look); len(c.Messages) == 0 {
+			return c, nil
 		}
-		o.PID, o.Start = me.PID, me.Start
 	}
-	t, err := s.beginSettled(p)
+	if err := s.whoAmI(&o.PID, &o.Start); err != nil {
+		return nil, err
+	}
+	t, err := s.beginSettled(p, false)
 	if err != nil {
 		return &Claim{}, absent(err)
 	}
-	claim := t.available(o)
+	c := s.available(p, t.idx, o)
 	token := NewID(s.now())
 	var buf bytes.Buffer
-	for _, it := range claim.Messages {
+	for _, it := range c.Messages {
 		encode(&buf, note{T: recClaim, ID: it.ID, Claim: token, By: o.Reader, PID: o.PID, Start: o.Start, At: s.stamp()})
 	}
 	if err := t.write(buf.Bytes()); err != nil {
 		return nil, t.abandon(err)
 	}
-	claim.commit = func(kind string) error { return s.commit(p.key, kind, token, claim.Messages, o) }
-	return claim, t.end(false)
+	c.commit = func(kind string, items []Item) error {
+		return s.commit(p.key, note{T: kind, Claim: token, By: o.Reader, Via: o.Via}, items)
+	}
+	return c, t.end(false)
+}
+
+// commit ends a claim where the messages are now: their box may have moved since.
+func (s *Store) commit(key string, n note, items []Item) error {
+	if n.T != recShown {
+		n.Via = ""
+	}
+	n.At = s.stamp()
+	var buf bytes.Buffer
+	for _, it := range items {
+		n.ID = it.ID
+		encode(&buf, n)
+	}
+	return s.update(key, update{}, func(t *tx) (bool, error) {
+		return false, t.write(buf.Bytes())
+	})
+}
+
+func (s *Store) whoAmI(pid *int, start *string) error {
+	if *pid != 0 {
+		return nil
+	}
+	me, err := proc.Self()
+	if err != nil {
+		return fmt.Errorf("mailbox: cannot name this process: %w", err)
+	}
+	*pid, *start = me.PID, me.Start
+	return nil
 }
 
 // Peek is what Claim would give, without claiming it. It changes nothing.
@@ -103,10 +153,11 @@ func (s *Store) Peek(key string, o ClaimOptions) (items []Item, more int, err er
 	if err != nil {
 		return nil, 0, err
 	}
-	c, err := s.look(p, o)
+	x, err := s.lookIndex(p)
 	if err != nil {
 		return nil, 0, err
 	}
+	c := s.available(p, x, o)
 	return c.Messages, c.More, nil
 }
 
@@ -119,86 +170,93 @@ func (s *Store) Pending(key string) (int, error) {
 		return 0, err
 	}
 	x, err := s.lookIndex(p)
-	if err != nil || x == nil {
+	if err != nil {
 		return 0, err
 	}
-	return x.whole(), nil
+	n := x.pending()
+	if len(x.adopts) > 0 {
+		// A move into this box broke off. What it has yet to bring counts.
+		more, err := s.onTheWay(p)
+		return n + more, err
+	}
+	return n, nil
 }
 
-// whole counts the pending messages whose lines are undamaged.
-func (x *index) whole() int {
-	n := 0
-	for i := x.head; i < len(x.pending); i++ {
-		if e := &x.pending[i]; !e.gone {
-			if _, ok := parseMessage(e.line); ok {
+func (s *Store) onTheWay(p place) (n int, err error) {
+	here, err := s.state(p)
+	if err != nil {
+		return 0, err
+	}
+	for _, from := range here.adopts {
+		there, err := s.State(from)
+		if err != nil {
+			return 0, err
+		}
+		if there.MovedTo != p.key {
+			continue // it has not left yet
+		}
+		goes := there.cargo(here)
+		for _, it := range there.Items {
+			if goes[it.ID] && len(it.Shown) == 0 {
 				n++
 			}
 		}
 	}
+	return n, nil
+}
+
+// pending counts the waiting messages whose lines are undamaged.
+func (x *index) pending() int {
+	n := 0
+	x.each(func(e *entry) {
+		if e.shown {
+			return
+		}
+		if _, ok := parseMessage(e.line); ok {
+			n++
+		}
+	})
 	return n
 }
 
-// lookIndex scans a box without its lock; nil when there is nothing in it.
+// lookIndex scans a box without its lock.
 func (s *Store) lookIndex(p place) (*index, error) {
 	v, err := s.peek(p, false)
-	if err != nil || len(v.data) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	x := newIndex(p.repo)
-	x.maxID = []byte(v.last)
-	x.scan(v.hotData())
-	return x, nil
-}
-
-func (s *Store) look(p place, o ClaimOptions) (*Claim, error) {
-	x, err := s.lookIndex(p)
-	if err != nil || x == nil {
-		return &Claim{}, err
-	}
-	t := &tx{s: s, p: p, idx: x}
-	return t.available(o), nil
+	return newIndex(p, v.last, v.hotData()), nil
 }
 
 // available lists what a claim with these options would take.
-func (t *tx) available(o ClaimOptions) *Claim {
+func (s *Store) available(p place, x *index, o ClaimOptions) *Claim {
 	c := &Claim{}
-	if t.idx.movedTo != "" {
-		return c
-	}
 	full := false
-	awaited := t.awaited()
-	for i := t.idx.head; i < len(t.idx.pending); i++ {
-		e := &t.idx.pending[i]
-		if e.gone || !o.wants(string(e.id)) {
-			continue
+	awaited := s.awaited(x)
+	x.each(func(e *entry) {
+		if e.shown || o.OnlyIDs != nil && !slices.Contains(o.OnlyIDs, string(e.id)) {
+			return
 		}
-		it, ok := t.item(e, o)
-		if !ok || it.Claimed || t.withheld(&it, o, awaited) {
-			continue
+		if full && len(e.notes) == 0 && len(awaited) == 0 && o.OnlyReplyTo == "" {
+			c.More++ // nothing can be against it, so it need not be decoded
+			return
+		}
+		it, ok := s.item(p, e, o.Reader)
+		if !ok || it.Claimed || withheld(p, &it, o, awaited) {
+			return
 		}
 		full = full || o.Limit > 0 && len(c.Messages) >= o.Limit || o.Fits != nil && !o.Fits(it.Message)
 		if full {
 			c.More++
-			continue
+			return
 		}
 		c.Messages = append(c.Messages, it)
-	}
+	})
 	return c
 }
 
-func (o ClaimOptions) wants(id string) bool {
-	if o.OnlyIDs == nil {
-		return true
-	}
-	for _, only := range o.OnlyIDs {
-		if only == id {
-			return true
-		}
-	}
-	return false
-}
-
-func (t *tx) item(e *entry, o ClaimOptions) (Item, bool) {
+// item decodes an entry.
+func (s *Store) item(p place, e *entry, reader string) (Item, bool) {
 	m, ok := parseMessage(e.line)
 	if !ok {
 		return Item{}, false
@@ -209,20 +267,20 @@ func (t *tx) item(e *entry, o ClaimOptions) (Item, bool) {
 			it.learn(n)
 		}
 	}
-	it.settle(t.s, o.Reader, t.p.repo)
+	it.judge(s, p, reader)
 	return it, true
 }
 
 // withheld reports whether a message that nobody holds is still not for this
 // reader.
-func (t *tx) withheld(it *Item, o ClaimOptions, awaited map[string]bool) bool {
+func withheld(p place, it *Item, o ClaimOptions, awaited []string) bool {
 	if o.OnlyReplyTo != "" {
 		return it.ReplyTo != o.OnlyReplyTo
 	}
-	if t.p.repo && !o.Again && it.ShownTo(o.Reader) {
+	if p.repo && !o.Again && it.ShownTo(o.Reader) {
 		return true
 	}
-	return it.ReplyTo != "" && awaited[it.ReplyTo]
+	return it.ReplyTo != "" && slices.Contains(awaited, it.ReplyTo)
 }
 
 // askGrace is how long after its end an own question still keeps its replies to
@@ -230,43 +288,18 @@ func (t *tx) withheld(it *Item, o ClaimOptions, awaited map[string]bool) bool {
 const askGrace = 10 * time.Second
 
 // awaited are the questions that a living process waits for.
-func (t *tx) awaited() map[string]bool {
-	var ids map[string]bool
-	for _, e := range t.idx.asks {
-		if e.gone {
-			continue
+func (s *Store) awaited(x *index) (ids []string) {
+	for _, e := range x.asks {
+		if n, ok := parseNote(e.line); !e.gone && ok && s.waits(n) {
+			ids = append(ids, n.ID)
 		}
-		n, ok := parseNote(e.line)
-		if !ok || !t.s.waits(n) {
-			continue
-		}
-		if ids == nil {
-			ids = map[string]bool{}
-		}
-		ids[n.ID] = true
 	}
 	return ids
 }
 
-func (s *Store) waits(n note) bool {
-	if !n.Until.IsZero() && s.now().After(n.Until.Add(askGrace)) {
+func (s *Store) waits(asked note) bool {
+	if !asked.Until.IsZero() && s.now().After(asked.Until.Add(askGrace)) {
 		return false
 	}
-	return s.Alive(n.PID, n.Start)
-}
-
-// commit ends a claim in the box that the messages are in now: it may have moved
-// since.
-func (s *Store) commit(key, kind, token string, items []Item, o ClaimOptions) error {
-	return s.update(key, update{}, func(t *tx) (bool, error) {
-		var buf bytes.Buffer
-		for _, it := range items {
-			n := note{T: kind, ID: it.ID, Claim: token, By: o.Reader, At: s.stamp()}
-			if kind == recShown {
-				n.Via = o.Via
-			}
-			encode(&buf, n)
-		}
-		return t.idx.movedTo == "", t.write(buf.Bytes())
-	})
+	return s.Alive(asked.PID, asked.Start)
 }

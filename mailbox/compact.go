@@ -17,12 +17,6 @@ const (
 	// compactAt is the length of the hot part, in bytes, from which it pays to
 	// compact; after that, each time it has doubled.
 	compactAt = 256 << 10
-
-	// What is settled is kept while it is younger than keepAge and among the last
-	// keepCount messages and keepBytes bytes.
-	keepAge   = 30 * 24 * time.Hour
-	keepCount = 1000
-	keepBytes = 4 << 20
 )
 
 func (t *tx) due() bool {
@@ -52,27 +46,31 @@ func (t *tx) compact() (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	parts := t.sort(data)
+	parts := t.divide(data)
 	if err := t.setAside(parts.bad); err != nil {
 		return false, err
 	}
-	if err := t.replace(parts.file(t.s.stamp(), string(t.idx.maxID))); err != nil {
+	if err := t.replace(parts.file(t.s.stamp(), lastID(t.idx, data), t.p.feed)); err != nil {
 		return false, fmt.Errorf("mailbox: compact: %w", err)
 	}
 	return true, nil
 }
 
 // parts are the lines of a journal by what becomes of them.
-type parts struct{ cold, hot, bad bytes.Buffer }
+type parts struct {
+	cold, hot bytes.Buffer
+	bad       []byte
+}
 
 // file puts the parts together. The header names the offset of the mark with a
 // fixed number of digits, since its own length counts.
-func (p *parts) file(at time.Time, lastID string) []byte {
-	if !ValidID(lastID) {
-		lastID = noID
+func (p *parts) file(at time.Time, lastID string, feed bool) []byte {
+	kept := p.hot.Len()
+	if feed {
+		kept = p.cold.Len()
 	}
 	header := note{T: recCompacted, ID: lastID, Hot: fmt.Sprintf("%012d", 0), At: at}
-	header.Kept = fmt.Sprintf("%012d", p.hot.Len())
+	header.Kept = fmt.Sprintf("%012d", kept)
 	header.Hot = fmt.Sprintf("%012d", len(lines(header))+p.cold.Len())
 	var out bytes.Buffer
 	encode(&out, header)
@@ -82,45 +80,59 @@ func (p *parts) file(at time.Time, lastID string) []byte {
 	return out.Bytes()
 }
 
-// sort decides, line by line.
-func (t *tx) sort(data []byte) *parts {
-	st := t.s.replay(t.p, data)
-	k := t.keepers(st)
+// divide decides, record by record.
+func (t *tx) divide(data []byte) *parts {
+	k := t.keepers(t.s.replay(t.p, data))
+	k.latest = latestOf(data)
 	var p parts
-	last := lastNotes(data)
-	n := 0
-	eachLine(data, func(line []byte) {
-		bad := 0
-		eachRecord(line, func(kind, id, line []byte) {
-			to := &p.cold
-			switch k.fate(string(kind), string(id), last.is(n)) {
-			case drop:
-				to = nil
-			case hot:
-				to = &p.hot
-			}
-			n++
-			if to != nil && string(kind) == recMsg {
-				if _, ok := parseMessage(line); !ok {
-					bad, to = bad+1, nil
-				}
-			}
-			if to != nil {
-				to.Write(line)
-				to.WriteByte('\n')
-			}
-		}, &bad)
-		if bad > 0 {
-			p.bad.Write(line)
-			p.bad.WriteByte('\n')
+	bad := 0
+	eachRecord(data, func(kind, id, line []byte) {
+		to := &p.cold
+		switch k.fate(string(kind), string(id), line) {
+		case drop:
+			return
+		case hot:
+			to = &p.hot
 		}
-	})
+		to.Write(line)
+		to.WriteByte('\n')
+	}, &bad)
+	p.bad = badLines(data)
 	return &p
 }
 
+// badLines are the lines of data that are no records, or hold more than one.
+func badLines(data []byte) (all []byte) {
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte{'\n'})
+		data = rest
+		bad := 0
+		eachRecord(append(line[:len(line):len(line)], '\n'), func(kind, _, line []byte) {
+			ok := !known(string(kind))
+			if string(kind) == recMsg {
+				_, ok = parseMessage(line)
+			} else if !ok {
+				_, ok = parseNote(line)
+			}
+			if !ok {
+				bad++
+			}
+		}, &bad)
+		if bad > 0 {
+			all = append(append(all, line...), '\n')
+		}
+	}
+	return all
+}
+
+// lastID is the greatest message id that the journal has known.
+func lastID(x *index, data []byte) string {
+	return max(string(x.maxID), newest(data), noID)
+}
+
 // setAside adds the lines that are no records to journal.bad.
-func (t *tx) setAside(bad bytes.Buffer) error {
-	if bad.Len() == 0 {
+func (t *tx) setAside(bad []byte) error {
+	if len(bad) == 0 {
 		return nil
 	}
 	path := filepath.Join(filepath.Dir(t.p.path), badName)
@@ -131,7 +143,7 @@ func (t *tx) setAside(bad bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(bad.Bytes())
+	_, err = f.Write(bad)
 	return errors.Join(err, f.Close())
 }
 

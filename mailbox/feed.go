@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"time"
-
-	"peermux/internal/proc"
 )
 
 // Broadcast appends a message to a feed and returns its id, which is greater than
@@ -33,10 +31,11 @@ func (s *Store) Broadcast(feed string, m *Message) (string, error) {
 	if last := string(t.idx.maxID); msg.ID <= last {
 		msg.ID = nextID(s.now(), last)
 	}
-	if err := t.write(messageLine(msg)); err != nil {
+	id, err := t.message(msg)
+	if err != nil {
 		return "", t.abandon(err)
 	}
-	return msg.ID, t.end(true)
+	return id, t.end(true)
 }
 
 // Retract withdraws a feed's message for those who have not read it. Whether the
@@ -105,13 +104,15 @@ func (s *Store) FeedNew(feed, readerBox string, o FeedOptions) (*Claim, error) {
 		return nil, err
 	}
 	at := s.feedPlace(x, feed)
-	if at.moved || at.known && !at.busy {
-		news, err := s.feedAfter(fp, at.cursor)
-		if err != nil || at.moved || len(news) == 0 {
+	if at.moved || at.busy {
+		return &Claim{}, nil
+	}
+	if at.known {
+		if news, err := s.feedAfter(fp, at.cursor); err != nil || len(news) == 0 {
 			return &Claim{}, err
 		}
 	}
-	t, err := s.begin(bp, true)
+	t, err := s.beginSettled(bp, true)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +162,6 @@ type feedPlace struct {
 
 func (s *Store) feedPlace(x *index, feed string) feedPlace {
 	var at feedPlace
-	if x == nil {
-		return at
-	}
 	at.moved = x.movedTo != ""
 	open := map[string]note{}
 	for _, line := range x.feeds {
@@ -236,20 +234,20 @@ func (t *tx) claimFeed(fp place, o FeedOptions) (*Claim, error) {
 		cursor.ID = through // only own and withdrawn messages: pass them by
 		return claim, t.write(lines(cursor))
 	}
-	if o.PID == 0 {
-		me, err := proc.Self()
-		if err != nil {
-			return nil, fmt.Errorf("mailbox: who am I: %w", err)
-		}
-		o.PID, o.Start = me.PID, me.Start
+	if err := s.whoAmI(&o.PID, &o.Start); err != nil {
+		return nil, err
 	}
 	mark := note{T: recFeedClaim, ID: through, Feed: fp.key, Claim: NewID(s.now()), By: o.Self, PID: o.PID, Start: o.Start, At: s.stamp()}
-	claim.commit = func(kind string) error {
-		end := note{T: recCursor, ID: through, Feed: fp.key, Claim: mark.Claim, By: o.Self, Via: o.Via, At: s.stamp()}
-		if kind == recUnclaim {
-			end.T, end.Via = recFeedUnclaim, ""
+	key, all := t.p.key, len(claim.Messages)
+	claim.commit = func(kind string, items []Item) error {
+		end := note{T: recFeedUnclaim, ID: through, Feed: fp.key, Claim: mark.Claim, By: o.Self, At: s.stamp()}
+		if kind == recShown {
+			end.T, end.Via = recCursor, o.Via
 		}
-		return s.add(t.p.key, end)
+		if kind == recShown && len(items) < all {
+			end.ID = items[len(items)-1].ID
+		}
+		return s.add(key, end)
 	}
 	return claim, t.write(lines(mark))
 }
@@ -283,47 +281,56 @@ func pick(news []Item, readerBox string, at feedPlace, o FeedOptions) (c *Claim,
 // until it meets the cursor or an older message. How much the feed holds before
 // that does not matter, nor whether the cursor's own message is still there.
 func (s *Store) feedAfter(p place, cursor string) ([]Item, error) {
-	var items []Item
-	err := s.backwards(p, func(data []byte) (enough bool) {
-		if oldest(data) > cursor {
+	var news []Item
+	err := s.backwards(p, func(data []byte, all bool) (enough bool) {
+		if newest(data) <= cursor && !all {
+			return newest(data) != ""
+		}
+		if oldest(data) > cursor && !all {
 			return false
 		}
-		items = s.after(p, data, cursor)
-		return true
-	}, func(data []byte) { items = s.after(p, data, cursor) })
-	return items, err
-}
-
-func (s *Store) after(p place, data []byte, cursor string) []Item {
-	st := s.replay(p, data)
-	for i := range st.Items {
-		if st.Items[i].ID > cursor {
-			return st.Items[i:]
+		st := s.replay(p, data)
+		for i := range st.Items {
+			if st.Items[i].ID > cursor {
+				news = st.Items[i:]
+				break
+			}
 		}
-	}
-	return nil
+		return true
+	})
+	return news, err
 }
 
-// oldest is the id of the first message in data.
+// feedLast is the id of a feed's last message, "" when there was none ever.
+func (s *Store) feedLast(p place) (last string, err error) {
+	err = s.backwards(p, func(data []byte, _ bool) bool {
+		last = newest(data)
+		return last != ""
+	})
+	return last, err
+}
+
+// oldest is the id of the first message in data; "~", which sorts behind every
+// id, when there is none.
 func oldest(data []byte) string {
 	for len(data) > 0 {
-		line, rest, _ := bytes.Cut(data, []byte("\n"))
-		if t, id, ok := head(line); ok && (string(t) == recMsg || string(t) == recCompacted) {
+		line, rest, _ := bytes.Cut(data, []byte{'\n'})
+		if t, id, ok := head(line); ok && string(t) == recMsg {
 			return string(id)
 		}
 		data = rest
 	}
-	return "~" // nothing yet: sorts behind every id
+	return "~"
 }
 
-func (s *Store) feedLast(p place) (string, error) {
-	last := ""
-	look := func(data []byte) bool {
-		x := newIndex(false)
-		x.scan(data)
-		last = string(x.maxID)
-		return last != ""
-	}
-	err := s.backwards(p, look, func(data []byte) { look(data) })
-	return last, err
+// newest is the greatest message id that data knows of.
+func newest(data []byte) string {
+	var last []byte
+	bad := 0
+	eachRecord(data, func(t, id, _ []byte) {
+		if (string(t) == recMsg || string(t) == recCompacted) && len(id) == idLen && bytes.Compare(id, last) > 0 {
+			last = id
+		}
+	}, &bad)
+	return string(last)
 }

@@ -6,20 +6,19 @@ import (
 )
 
 // index is what a scan over a journal's hot part finds without decoding any line
-// that is settled: what still waits, and the few lines about it.
+// that is settled: what still waits or is owed, and the few lines about it.
 type index struct {
 	repo    bool
-	pending []entry  // messages that still wait, in order
-	head    int      // every entry before it is gone
-	bytes   int      // length of the pending lines
-	asks    []entry  // own questions without an end
-	feeds   [][]byte // cursor, feed_claim, feed_unclaim
+	entries []entry // messages, in order
+	head    int     // every entry before it is gone
+	waiting int     // entries that are still to be shown
+	bytes   int     // length of their lines
+	asks    []entry // own questions without an end
+	feeds   [][]byte
 	adopts  []string // boxes whose move into this one is not finished
 	movedTo string
 	maxID   []byte // greatest message id
 	bad     int    // lines that are no records
-
-	data []byte // what was scanned so far, to find duplicates
 }
 
 // entry is one message or question with the lines about it.
@@ -27,74 +26,58 @@ type entry struct {
 	id    []byte
 	line  []byte
 	notes [][]byte
-	gone  bool
+	shown bool // shown, but owed an answer or a closing
+	gone  bool // nobody waits for it, and nothing is owed
+	away  bool // gone along to another box
 }
 
-func newIndex(repo bool) *index { return &index{repo: repo} }
-
-// count is the number of messages that wait.
-func (x *index) count() int {
-	n := 0
-	for i := x.head; i < len(x.pending); i++ {
-		if !x.pending[i].gone {
-			n++
-		}
-	}
-	return n
+func newIndex(p place, lastID string, data []byte) *index {
+	x := &index{repo: p.repo, maxID: []byte(lastID)}
+	x.scan(data)
+	return x
 }
 
-// scan reads more of a journal.
-func (x *index) scan(data []byte) {
-	x.data = data
-	eachLine(data, func(line []byte) { eachRecord(line, x.apply, &x.bad) })
-}
+// scan reads more of a journal. A last line without its end is still being
+// written, or torn: it counts when it is a record, and is no bad line otherwise.
+func (x *index) scan(data []byte) { eachRecord(data, x.apply, &x.bad) }
 
-func eachLine(data []byte, do func(line []byte)) {
+// eachRecord gives the records in data with their types and ids.
+//
+// A line that is no record may still hold whole ones, glued behind a torn one.
+// They are found by how every record starts, which no string inside a record can
+// contain, since JSON escapes its quotes.
+func eachRecord(data []byte, do func(t, id, line []byte), bad *int) {
 	for len(data) > 0 {
-		end := bytes.IndexByte(data, '\n')
-		line := data
-		if end >= 0 {
-			line, data = data[:end], data[end+1:]
-		} else {
-			data = nil
-		}
-		if len(line) > 0 {
-			do(line)
-		}
-	}
-}
-
-// eachRecord gives the records of a line: one, when nothing went wrong. A line
-// that is no record may still hold whole ones, glued behind a torn one; they are
-// found by how every record starts, which no string inside a record can contain,
-// since JSON escapes its quotes.
-func eachRecord(line []byte, do func(t, id, line []byte), bad *int) {
-	if t, id, ok := head(line); ok && bytes.Index(line[1:], recordStart) < 0 {
-		do(t, id, line)
-		return
-	}
-	if t, id, ok := slowHead(line); ok {
-		do([]byte(t), []byte(id), line)
-		return
-	}
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
-	}
-	*bad++
-	for at := 0; at < len(line); {
-		var raw json.RawMessage
-		dec := json.NewDecoder(bytes.NewReader(line[at:]))
-		if dec.Decode(&raw) == nil {
-			if t, id, ok := slowHead(raw); ok {
-				do([]byte(t), []byte(id), raw)
-				at += int(dec.InputOffset()) - 1
+		line, rest, ended := bytes.Cut(data, []byte{'\n'})
+		data = rest
+		if t, id, ok := head(line); ok && bytes.Index(line[1:], recordStart) < 0 {
+			do(t, id, line)
+		} else if t, id, ok := slowHead(line); ok {
+			do([]byte(t), []byte(id), line)
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			salvage(line, do)
+			if ended {
+				*bad++
 			}
 		}
-		next := bytes.Index(line[at+1:], recordStart)
+	}
+}
+
+func salvage(line []byte, do func(t, id, line []byte)) {
+	for len(line) > 0 {
+		var raw json.RawMessage
+		skip := 1
+		if json.NewDecoder(bytes.NewReader(line)).Decode(&raw) == nil {
+			if t, id, ok := slowHead(raw); ok {
+				do([]byte(t), []byte(id), raw)
+				skip = len(raw)
+			}
+		}
+		next := bytes.Index(line[skip:], recordStart)
 		if next < 0 {
 			return
 		}
-		at += 1 + next
+		line = line[skip+next:]
 	}
 }
 
@@ -102,19 +85,8 @@ func (x *index) apply(t, id, line []byte) {
 	switch string(t) {
 	case recMsg:
 		x.message(id, line)
-	case recShown:
-		if x.repo {
-			x.note(x.pending, x.head, id, line)
-		} else {
-			x.settle(id)
-		}
-	case recClaim, recUnclaim:
-		x.note(x.pending, x.head, id, line)
-	case recAnswered:
-		x.settle(id)
-		x.endAsk(id)
-	case recDone, recBlocked, recRetracted:
-		x.settle(id)
+	case recShown, recClaim, recUnclaim, recAnswered, recDone, recBlocked, recRetracted:
+		x.about(string(t), id, line)
 	case recAsked:
 		x.asks = append(x.asks, entry{id: id, line: line})
 	case recAskEnded:
@@ -128,47 +100,77 @@ func (x *index) apply(t, id, line []byte) {
 
 func (x *index) message(id, line []byte) {
 	if len(id) == 0 {
-		x.bad++
 		return
 	}
 	if bytes.Compare(id, x.maxID) <= 0 {
 		// Ids nearly always rise, so this is rare: is it a second copy?
-		for i := range x.pending {
-			if bytes.Equal(x.pending[i].id, id) {
+		for i := range x.entries {
+			if e := &x.entries[i]; !e.away && bytes.Equal(e.id, id) {
 				return
 			}
 		}
 	} else if len(id) == idLen {
 		x.maxID = id
 	}
-	x.pending = append(x.pending, entry{id: id, line: line})
+	x.entries = append(x.entries, entry{id: id, line: line})
+	x.waiting++
 	x.bytes += len(line)
 }
 
-// settle takes a message off the list of those that wait. It keeps its entry,
-// marked, so that a second copy is recognised.
-func (x *index) settle(id []byte) {
-	for i := x.head; i < len(x.pending); i++ {
-		e := &x.pending[i]
+// about takes in what a line says about a message, or about an own question.
+func (x *index) about(t string, id, line []byte) {
+	if t == recAnswered {
+		x.endAsk(id)
+	}
+	for i := x.head; i < len(x.entries); i++ {
+		e := &x.entries[i]
 		if e.gone || !bytes.Equal(e.id, id) {
 			continue
 		}
-		e.gone = true
-		x.bytes -= len(e.line)
+		e.notes = append(e.notes, line)
+		switch t {
+		case recShown:
+			if !x.repo {
+				x.show(e, owed(e.line, recShown))
+			}
+		case recAnswered:
+			x.show(e, !x.repo && owed(e.line, recAnswered))
+		case recDone, recBlocked, recRetracted:
+			x.show(e, false)
+		}
 		break
 	}
-	for x.head < len(x.pending) && x.pending[x.head].gone {
+	for x.head < len(x.entries) && x.entries[x.head].gone {
 		x.head++
 	}
 }
 
-func (x *index) note(list []entry, from int, id, line []byte) {
-	for i := from; i < len(list); i++ {
-		if !list[i].gone && bytes.Equal(list[i].id, id) {
-			list[i].notes = append(list[i].notes, line)
-			return
-		}
+// show takes a message off those that wait; it stays in the index when something
+// is owed for it.
+func (x *index) show(e *entry, owed bool) {
+	if !e.shown {
+		x.waiting--
+		x.bytes -= len(e.line)
 	}
+	e.shown, e.gone = true, !owed
+}
+
+// owed reports whether a message that was shown, or answered, still asks for
+// something. Kind follows the id in lines of this package.
+func owed(line []byte, after string) bool {
+	kind := Kind("")
+	_, id, ok := head(line)
+	rest := line
+	if ok {
+		rest = line[len(recordStart)+len(recMsg)+len(idStart)+len(id)+1:]
+	}
+	if word, found := bytes.CutPrefix(rest, []byte(`,"v":1,"kind":"`)); ok && found {
+		word, _, _ = bytes.Cut(word, []byte{'"'})
+		kind = Kind(word)
+	} else if m, ok := parseMessage(line); ok {
+		kind = m.Kind
+	}
+	return kind == KindTask || kind == KindAsk && after == recShown
 }
 
 func (x *index) endAsk(id []byte) {
@@ -186,16 +188,45 @@ func (x *index) move(t string, line []byte) {
 	}
 	switch t {
 	case recMoved:
-		x.movedTo = n.Box
+		if x.movedTo = n.Box; n.Box != "" {
+			x.leave()
+		}
 	case recAdopt:
 		x.movedTo = "" // a box that takes mail in lives
-		x.adopts = append(x.adopts, n.Box)
+		x.adopts = append(without(x.adopts, n.Box), n.Box)
 	case recAdopted:
-		for i, box := range x.adopts {
-			if box == n.Box {
-				x.adopts = append(x.adopts[:i], x.adopts[i+1:]...)
-				break
-			}
+		x.adopts = without(x.adopts, n.Box)
+	}
+}
+
+// leave takes note that all that waits or is owed goes along to another box.
+func (x *index) leave() {
+	for i := x.head; i < len(x.entries); i++ {
+		if e := &x.entries[i]; !e.gone {
+			e.gone, e.away = true, true
 		}
 	}
+	for i := range x.asks {
+		x.asks[i].gone = true
+	}
+	x.head, x.waiting, x.bytes = len(x.entries), 0, 0
+}
+
+// each gives the entries for which somebody waits or owes something.
+func (x *index) each(do func(*entry)) {
+	for i := x.head; i < len(x.entries); i++ {
+		if e := &x.entries[i]; !e.gone {
+			do(e)
+		}
+	}
+}
+
+func without(list []string, s string) []string {
+	var kept []string
+	for _, have := range list {
+		if have != s {
+			kept = append(kept, have)
+		}
+	}
+	return kept
 }

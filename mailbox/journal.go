@@ -132,7 +132,7 @@ func (s *Store) begin(p place, create bool) (*tx, error) {
 	if create {
 		flags |= os.O_CREATE
 	}
-	for {
+	for range 100 { // each round means that compaction or gc came first
 		if create {
 			if err := s.mkdir(p); err != nil {
 				return nil, fmt.Errorf("mailbox: %w", err)
@@ -160,6 +160,7 @@ func (s *Store) begin(p place, create bool) (*tx, error) {
 			return nil, fmt.Errorf("mailbox: %w", err)
 		}
 	}
+	return nil, fmt.Errorf("mailbox: %s is replaced again and again; is another program writing there?", p.path)
 }
 
 func (t *tx) lock() (current bool, err error) {
@@ -183,16 +184,19 @@ func (t *tx) lock() (current bool, err error) {
 
 func (t *tx) load() (err error) {
 	if t.snap.size == 0 {
-		t.idx = newIndex(t.p.repo)
+		t.idx = newIndex(t.p, "", nil)
 		return t.syncName()
 	}
-	t.snap, err = read(t.f, t.snap.size, false)
+	if t.p.feed {
+		// Who appends to a feed needs its last id and no more.
+		t.snap, err = readEnd(t.f, t.snap.size)
+	} else {
+		t.snap, err = read(t.f, t.snap.size, false)
+	}
 	if err != nil {
 		return err
 	}
-	t.idx = newIndex(t.p.repo)
-	t.idx.maxID = []byte(t.snap.last)
-	t.idx.scan(t.snap.hotData())
+	t.idx = newIndex(t.p, t.snap.last, t.snap.hotData())
 	return nil
 }
 
@@ -237,7 +241,7 @@ func (t *tx) write(lines []byte) error {
 	}
 	t.snap.size += int64(len(lines))
 	t.snap.data = append(t.snap.data, lines...)
-	t.idx.scan(bytes.TrimPrefix(lines, []byte("\n")))
+	t.idx.scan(lines)
 	return nil
 }
 

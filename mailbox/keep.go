@@ -1,6 +1,21 @@
 package mailbox
 
-import "time"
+import (
+	"strings"
+	"time"
+)
+
+const (
+	// What is settled stays while it is younger than keepAge and among the last
+	// keepCount messages, and as long as those fit in keepBytes.
+	keepAge   = 30 * 24 * time.Hour
+	keepCount = 1000
+	keepBytes = 4 << 20
+
+	// A feed's messages stay for as long, but more of them.
+	feedCount = 10_000
+	feedBytes = 16 << 20
+)
 
 // fate is what compaction does with a record.
 type fate int
@@ -16,57 +31,63 @@ type keepers struct {
 	messages map[string]fate
 	asks     map[string]fate
 	sent     map[string]bool
-	adopts   map[string]bool
+	latest   map[string]string // of records of which only one counts: its id
 }
 
-// keepers decides for every message: one that waits stays hot; one that is open
-// is kept for ever; the rest while it is young and among the last.
+// keepers decides for every message: one that waits or is open stays hot, for
+// ever; the rest stays while it is young and among the last.
 func (t *tx) keepers(st *State) keepers {
-	k := keepers{
-		messages: map[string]fate{}, asks: map[string]fate{}, sent: map[string]bool{}, adopts: map[string]bool{},
+	k := keepers{messages: map[string]fate{}, asks: map[string]fate{}, sent: map[string]bool{}}
+	now := t.s.now()
+	limit := quota{oldest: now.Add(-keepAge), count: keepCount, bytes: keepBytes}
+	if t.p.feed {
+		limit.count, limit.bytes = feedCount, feedBytes
 	}
-	oldest := t.s.now().Add(-keepAge)
-	n, size := 0, 0
 	for i := len(st.Items) - 1; i >= 0; i-- {
 		it := &st.Items[i]
+		standing := t.p.feed && t.p.key == FeedRepos && it.Closed == ""
 		switch {
-		case it.waits(t.p.repo):
+		case !t.p.feed && (it.waits(t.p.repo) || it.Open(t.p.repo)):
 			k.messages[it.ID] = hot
-		case it.Open(t.p.repo):
+		case limit.takes(it.SentAt, len(it.Body), standing):
 			k.messages[it.ID] = cold
-		case n < keepCount && size < keepBytes && it.SentAt.After(oldest):
-			k.messages[it.ID] = cold
-			n++
-			size += len(it.Body)
 		}
 	}
-	k.questions(st, oldest)
-	for _, box := range st.adopts {
-		k.adopts[box] = true
+	asks := quota{oldest: now.Add(-keepAge), count: keepCount, bytes: keepBytes}
+	for i := len(st.Asks) - 1; i >= 0; i-- {
+		if a := &st.Asks[i]; a.Ended == "" {
+			k.asks[a.ID] = hot
+		} else if asks.takes(a.At, 0, false) {
+			k.asks[a.ID] = cold
+		}
+	}
+	sent := quota{oldest: now.Add(-keepAge), count: keepCount, bytes: keepBytes}
+	for i := len(st.Sent) - 1; i >= 0; i-- {
+		if sent.takes(st.Sent[i].At, 0, false) {
+			k.sent[st.Sent[i].ID] = true
+		}
 	}
 	return k
 }
 
-func (k *keepers) questions(st *State, oldest time.Time) {
-	ended := 0
-	for i := len(st.Asks) - 1; i >= 0; i-- {
-		switch a := &st.Asks[i]; {
-		case a.Ended == "":
-			k.asks[a.ID] = hot
-		case ended < keepCount && a.At.After(oldest):
-			k.asks[a.ID] = cold
-			ended++
-		}
-	}
-	for i := len(st.Sent) - 1; i >= 0 && len(k.sent) < keepCount; i-- {
-		if st.Sent[i].At.After(oldest) {
-			k.sent[st.Sent[i].ID] = true
-		}
-	}
+// quota is filled from the newest to the oldest.
+type quota struct {
+	oldest time.Time
+	count  int
+	bytes  int
 }
 
-// fate of one record; last tells whether it is the latest of its sort.
-func (k *keepers) fate(kind, id string, last bool) fate {
+func (q *quota) takes(at time.Time, size int, ageless bool) bool {
+	if q.count <= 0 || q.bytes < size || !ageless && at.Before(q.oldest) {
+		return false
+	}
+	q.count--
+	q.bytes -= size
+	return true
+}
+
+// fate of one record.
+func (k *keepers) fate(kind, id string, line []byte) fate {
 	switch kind {
 	case recMsg, recShown, recDone, recBlocked, recRetracted:
 		return k.messages[id]
@@ -85,7 +106,7 @@ func (k *keepers) fate(kind, id string, last bool) fate {
 		}
 		return drop
 	case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-		if last {
+		if n, ok := parseNote(line); ok && k.latest[sort(n)] == n.ID {
 			return hot
 		}
 		return drop
@@ -95,33 +116,27 @@ func (k *keepers) fate(kind, id string, last bool) fate {
 	return cold // a type of a later version
 }
 
-// lastOnes marks, by their number in the file, the records of which only the
-// latest counts: cursors and claims by feed, moves by box.
-type lastOnes map[int]bool
-
-func (l lastOnes) is(n int) bool { return l[n] }
-
-func lastNotes(data []byte) lastOnes {
-	latest := map[string]int{}
-	n, bad := 0, 0
-	eachLine(data, func(line []byte) {
-		eachRecord(line, func(kind, id, line []byte) {
-			switch string(kind) {
-			case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-				if r, ok := parseNote(line); ok {
-					key := r.T + " " + r.Feed + " " + r.Box
-					if r.T == recMoved {
-						key = r.T
-					}
-					latest[key] = n
-				}
+// latestOf finds, of the records of which only the latest counts, which that is.
+// A cursor's is the one that is farthest on.
+func latestOf(data []byte) map[string]string {
+	latest := map[string]string{}
+	bad := 0
+	eachRecord(data, func(kind, _, line []byte) {
+		switch string(kind) {
+		case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
+			if n, ok := parseNote(line); ok && (n.T != recCursor || n.ID > latest[sort(n)]) {
+				latest[sort(n)] = n.ID
 			}
-			n++
-		}, &bad)
-	})
-	last := lastOnes{}
-	for _, n := range latest {
-		last[n] = true
+		}
+	}, &bad)
+	return latest
+}
+
+// sort is what kind of thing such a record speaks of: a reader's place in a feed,
+// a move to or from a box.
+func sort(n note) string {
+	if n.T == recMoved {
+		return n.T
 	}
-	return last
+	return strings.Join([]string{n.T, n.Feed, n.Box}, " ")
 }

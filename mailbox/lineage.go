@@ -1,37 +1,121 @@
 package mailbox
 
-import "bytes"
+import (
+	"fmt"
+	"slices"
+)
 
-// Lineage lists a box and the boxes that were moved into it, nearest first. What
-// had been shown and settled before a move stays where it was, so whoever looks
-// for an old message looks through all of them.
-func (s *Store) Lineage(key string) ([]string, error) {
-	lineage := []string{key}
-	seen := map[string]bool{key: true}
-	for i := 0; i < len(lineage); i++ {
-		p, err := s.box(lineage[i])
-		if err != nil {
-			return nil, err
+// Find looks a message up in a box, in the boxes that it goes on as, and in those
+// that went on as it: a session's mail, whatever its id was when the mail came.
+// The error is ErrUnknownMessage when there is none, or none any more.
+func (s *Store) Find(key, id string) (Item, error) {
+	_, it, err := s.locate(key, id)
+	return it, err
+}
+
+// locate is Find that tells the box as well.
+func (s *Store) locate(key, id string) (place, Item, error) {
+	var at place
+	var found Item
+	err := s.family(key, func(p place, st *State) (next []string, more bool) {
+		it, ok := st.Item(id)
+		if !ok {
+			return nil, true
 		}
-		v, err := s.peek(p, true)
-		if err != nil {
-			return nil, err
+		at, found = p, it
+		if it.MovedTo == "" {
+			return nil, false
 		}
-		if !bytes.Contains(v.data, []byte(recAdopt)) {
+		return []string{it.MovedTo}, true // where its story goes on, if it got there
+	})
+	if err == nil && found.ID == "" {
+		err = fmt.Errorf("message %s: %w", id, ErrUnknownMessage)
+	}
+	return at, found, err
+}
+
+// family visits a box and its relatives by moves, each once: first those that a
+// visit names, then where the box goes on, then where it came from.
+func (s *Store) family(key string, visit func(place, *State) (next []string, more bool)) error {
+	seen := map[string]bool{}
+	for queue := []string{key}; len(queue) > 0; {
+		key, queue = queue[0], queue[1:]
+		if seen[key] {
 			continue
 		}
-		var bad int
-		eachLine(v.data, func(line []byte) {
-			eachRecord(line, func(kind, _, line []byte) {
-				if string(kind) != recAdopt {
-					return
-				}
-				if n, ok := parseNote(line); ok && !seen[n.Box] {
-					seen[n.Box] = true
-					lineage = append(lineage, n.Box)
-				}
-			}, &bad)
-		})
+		seen[key] = true
+		p, err := s.box(key)
+		if err != nil {
+			return err
+		}
+		st, err := s.state(p)
+		if err != nil {
+			return err
+		}
+		next, more := visit(p, st)
+		if !more {
+			return nil
+		}
+		if st.MovedTo != "" {
+			next = append(next, st.MovedTo)
+		}
+		queue = append(append(next, queue...), st.From...)
+	}
+	return nil
+}
+
+// Lineage lists a box and the boxes that went on as it, nearest first. What had
+// been settled before a move stays where it was, so whoever looks for old mail
+// looks through all of them.
+func (s *Store) Lineage(key string) ([]string, error) {
+	lineage := []string{key}
+	for i := 0; i < len(lineage); i++ {
+		st, err := s.State(lineage[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, from := range slices.Backward(st.From) {
+			if !slices.Contains(lineage, from) {
+				lineage = append(lineage, from)
+			}
+		}
 	}
 	return lineage, nil
+}
+
+// Resolve is the box that mail for key reaches now.
+func (s *Store) Resolve(key string) string {
+	for seen := map[string]bool{}; ; {
+		seen[key] = true
+		p, err := s.box(key)
+		if err != nil {
+			return key
+		}
+		x, err := s.lookIndex(p)
+		if err != nil || x.movedTo == "" || seen[x.movedTo] {
+			return key
+		}
+		key = x.movedTo
+	}
+}
+
+// Revive says that a box which had moved lives again by itself: a session that was
+// left with /clear and is resumed elsewhere. Later mail stays here; what went
+// along stays where it went. On a box that has not moved it does nothing.
+func (s *Store) Revive(key string) error {
+	p, err := s.box(key)
+	if err != nil {
+		return err
+	}
+	t, err := s.begin(p, false)
+	if err != nil {
+		return absent(err)
+	}
+	if t.idx.movedTo == "" {
+		return t.abandon(nil)
+	}
+	if err := t.write(t.pointer(recMoved, "")); err != nil {
+		return t.abandon(err)
+	}
+	return t.end(true)
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+
+	"peermux/internal/private"
 )
 
 // Move continues the box from as the box to: a session that goes on under a new
@@ -13,7 +16,7 @@ import (
 // It takes both locks, in the order of the keys, and proceeds in three durable
 // steps: to says that it adopts from; from says that it has moved; to takes the
 // mail, each message once, and says that it is done. From the second step on
-// nothing waits in from any more, and whoever reads to finishes a move that it
+// nothing waits in from any more, and whoever uses to finishes a move that it
 // finds begun, so a crash between any two steps loses nothing and shows nothing
 // twice. Running it again is harmless.
 func (s *Store) Move(from, to string) error {
@@ -36,8 +39,8 @@ func (s *Store) Move(from, to string) error {
 	return errors.Join(err, a.end(false), b.end(false))
 }
 
-// beginBoth locks two boxes in the order of their keys, so that two moves in
-// opposite directions never wait for each other.
+// beginBoth locks two boxes in the order of their keys, so that two processes
+// that want the same two never wait for each other.
 func (s *Store) beginBoth(src, dst place) (a, b *tx, err error) {
 	if dst.key < src.key {
 		b, a, err = s.beginBoth(dst, src)
@@ -53,20 +56,22 @@ func (s *Store) beginBoth(src, dst place) (a, b *tx, err error) {
 }
 
 func move(src, dst *tx) error {
-	if !contains(dst.idx.adopts, src.p.key) {
-		if src.idx.movedTo == dst.p.key && src.idx.count() == 0 {
+	begun := slices.Contains(dst.idx.adopts, src.p.key)
+	if !begun {
+		if src.idx.movedTo == dst.p.key && src.idx.waiting == 0 {
 			return nil // done before
 		}
 		if err := dst.writeSync(src.pointer(recAdopt, src.p.key)); err != nil {
 			return err
 		}
 	}
-	if src.idx.movedTo != dst.p.key {
+	// Mail in a box that has moved was put there by hand, not by Append.
+	if src.idx.movedTo != dst.p.key || src.idx.waiting > 0 {
 		if err := src.writeSync(src.pointer(recMoved, dst.p.key)); err != nil {
 			return err
 		}
 	}
-	cargo, err := src.cargo(dst)
+	cargo, err := cargo(src, dst)
 	if err != nil {
 		return err
 	}
@@ -81,16 +86,15 @@ func (t *tx) writeSync(lines []byte) error {
 	if err := t.write(lines); err != nil {
 		return err
 	}
-	if err := t.f.Sync(); err != nil {
+	if err := private.Sync(t.f); err != nil {
 		return fmt.Errorf("mailbox: not known to be on disk: %w", err)
 	}
 	return nil
 }
 
-// cargo is what goes along to dst: the lines of every message that waits or is
-// open, of open questions, and of feed cursors, without what dst has already.
-func (t *tx) cargo(dst *tx) ([]byte, error) {
-	data, err := t.whole()
+// cargo is the lines that go along from src, which has just said that it moved.
+func cargo(src, dst *tx) ([]byte, error) {
+	data, err := src.whole()
 	if err != nil {
 		return nil, err
 	}
@@ -98,62 +102,51 @@ func (t *tx) cargo(dst *tx) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := t.s.replay(dst.p, there)
-	st := t.s.replay(t.p, data)
+	was, is := src.s.replay(src.p, data), dst.s.replay(dst.p, there)
+	goes := was.cargo(is)
+	var out bytes.Buffer
+	bad := 0
+	eachRecord(data, func(kind, id, line []byte) {
+		switch string(kind) {
+		case recMsg, recAsked, recShown, recClaim, recUnclaim, recAnswered:
+			if goes[string(id)] {
+				out.Write(line)
+				out.WriteByte('\n')
+			}
+		}
+	}, &bad)
+	for feed, id := range was.Cursors {
+		if id > is.Cursors[feed] {
+			encode(&out, note{T: recCursor, ID: id, Feed: feed, At: src.s.stamp()})
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// cargo names the messages and questions that the box's latest move takes along
+// and that are not there yet.
+func (st *State) cargo(there *State) map[string]bool {
 	goes := map[string]bool{}
 	for _, it := range st.Items {
-		if _, twice := known.items[it.ID]; !twice && (it.waits(t.p.repo) || it.Open(t.p.repo)) {
+		had, twice := there.Item(it.ID)
+		if it.MovedTo == st.MovedTo && it.moveID == st.moveID && st.MovedTo != "" && (!twice || had.MovedTo != "") {
 			goes[it.ID] = true
 		}
 	}
 	for _, a := range st.Asks {
-		if _, twice := known.asks[a.ID]; !twice && a.Ended == "" {
+		i, twice := there.asks[a.ID]
+		if a.Ended == recMoved && (!twice || there.Asks[i].Ended == recMoved) {
 			goes[a.ID] = true
 		}
 	}
-	var out bytes.Buffer
-	var bad int
-	taken := map[string]bool{}
-	eachLine(data, func(line []byte) {
-		eachRecord(line, func(kind, id, line []byte) {
-			switch string(kind) {
-			case recMsg, recAsked:
-				if taken[string(id)] {
-					return // a second copy
-				}
-				taken[string(id)] = goes[string(id)]
-				if !goes[string(id)] {
-					return
-				}
-			case recShown, recClaim, recUnclaim, recAnswered:
-				if !goes[string(id)] {
-					return
-				}
-			case recCursor, recFeedClaim, recFeedUnclaim:
-			default:
-				return
-			}
-			out.Write(line)
-			out.WriteByte('\n')
-		}, &bad)
-	})
-	return out.Bytes(), nil
+	return goes
 }
 
-// waits reports whether a message is still to be shown: in a repository's box
-// until it is closed, elsewhere until it was shown once.
-func (it *Item) waits(repo bool) bool {
-	if it.Closed != "" || it.Answered != "" {
-		return false
-	}
-	return repo || len(it.Shown) == 0
-}
-
-// beginSettled locks a box that exists, after finishing the moves into it that a
-// crash left half done.
-func (s *Store) beginSettled(p place) (*tx, error) {
+// beginSettled locks a box after finishing the moves into it that a crash left
+// half done.
+func (s *Store) beginSettled(p place, create bool) (*tx, error) {
 	for {
-		t, err := s.begin(p, false)
+		t, err := s.begin(p, create)
 		if err != nil || len(t.idx.adopts) == 0 {
 			return t, err
 		}
@@ -165,13 +158,4 @@ func (s *Store) beginSettled(p place) (*tx, error) {
 			return nil, err
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }

@@ -145,3 +145,12 @@ func receipt(t string) bool {
 	}
 	return false
 }
+
+func known(t string) bool {
+	switch t {
+	case recMsg, recClaim, recAsked, recSent, recCursor, recFeedClaim, recFeedUnclaim,
+		recAdopt, recAdopted, recMoved, recCompacted, recHot:
+		return true
+	}
+	return receipt(t)
+}

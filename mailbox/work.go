@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"fmt"
+	"slices"
 )
 
 // Asked records an own question before it is sent: from then on its replies are
@@ -28,7 +29,7 @@ func (s *Store) AskEnded(key, id, how, replyID string) error {
 		n.T = recAnswered
 	}
 	return s.update(key, update{}, func(t *tx) (bool, error) {
-		return t.idx.movedTo == "", t.write(lines(n))
+		return false, t.write(lines(n))
 	})
 }
 
@@ -49,7 +50,7 @@ func (s *Store) OpenAsks(key string) ([]Ask, error) {
 		return nil, err
 	}
 	x, err := s.lookIndex(p)
-	if err != nil || x == nil {
+	if err != nil {
 		return nil, err
 	}
 	var open []Ask
@@ -72,29 +73,51 @@ func (s *Store) Sent(key string, r SentRecord) error {
 	})
 }
 
-// SentBy lists where a box's owner sent what, oldest first.
+// SentBy lists where the owner of a box sent what, also under its former ids,
+// oldest first.
 func (s *Store) SentBy(key string) ([]SentRecord, error) {
 	var sent []SentRecord
-	err := s.along(key, func(_ place, st *State) bool {
+	err := s.family(key, func(_ place, st *State) ([]string, bool) {
 		sent = append(sent, st.Sent...)
-		return true
+		return nil, true
 	})
+	slices.SortStableFunc(sent, func(a, b SentRecord) int { return a.At.Compare(b.At) })
 	return sent, err
 }
 
 // Answered records, in the box of the one who answers, that a message of its was
 // replied to. Mail of a repository is closed by that, for all its readers.
 func (s *Store) Answered(key, id, replyID string) error {
-	return s.receipt(key, false, note{T: recAnswered, ID: id, Answer: replyID, At: s.stamp()})
+	return s.receipt(key, false, note{T: recAnswered, ID: id, Answer: replyID})
 }
 
 // Close closes a task, or mail of a repository: how is done or blocked. Of several
-// who close it, one succeeds; the others get ErrAlreadyClosed.
+// who close it, one succeeds; the others get ErrAlreadyClosed. Complete closes and
+// tells the requester.
 func (s *Store) Close(key, id, how string, by Party, answerID string) error {
+	if err := checkHow(how); err != nil {
+		return err
+	}
+	return s.receipt(key, true, note{T: how, ID: id, By: by.label(), Answer: answerID})
+}
+
+// Withdraw takes back a message that its reader has not been shown. It reports
+// whether that was still possible.
+func (s *Store) Withdraw(key, id string) (inTime bool, err error) {
+	err = s.onMessage(key, id, func(t *tx, it Item) error {
+		if inTime = it.waits(t.p.repo) && len(it.Shown) == 0 && !it.Claimed; !inTime {
+			return nil
+		}
+		return t.write(lines(note{T: recRetracted, ID: id, At: s.stamp()}))
+	})
+	return inTime, err
+}
+
+func checkHow(how string) error {
 	if how != recDone && how != recBlocked {
 		return fmt.Errorf("closing as %q: must be done or blocked", how)
 	}
-	return s.receipt(key, true, note{T: how, ID: id, By: by.label(), Answer: answerID, At: s.stamp()})
+	return nil
 }
 
 // label names a party in a record.
@@ -108,43 +131,63 @@ func (p Party) label() string {
 // receipt appends a note about a message where that message is. With once it
 // fails when the message is closed already.
 func (s *Store) receipt(key string, once bool, n note) error {
-	known := false
-	err := s.update(key, update{sync: once}, func(t *tx) (bool, error) {
-		data, err := t.whole()
-		if err != nil {
-			return false, err
-		}
-		it, ok := t.s.replay(t.p, data).Item(n.ID)
-		if !ok {
-			return false, nil
-		}
-		known = true
+	return s.onMessage(key, n.ID, func(t *tx, it Item) error {
 		if once && it.Closed != "" {
-			return false, fmt.Errorf("message %s: %w (%s by %s)", n.ID, ErrAlreadyClosed, it.Closed, it.ClosedBy)
+			return alreadyClosed(it)
 		}
-		return t.idx.movedTo == "", t.write(lines(n))
+		n.At = s.stamp()
+		if once {
+			return t.writeSync(lines(n))
+		}
+		return t.write(lines(n))
 	})
-	if err == nil && !known {
-		err = fmt.Errorf("message %s: %w", n.ID, ErrUnknownMessage)
-	}
-	return err
 }
 
-// Open reports whether something is still owed for the message: a task or a
-// question without an answer, and in a repository's box any mail.
-func (it *Item) Open(repo bool) bool {
-	if it.Closed != "" {
-		return false
+func alreadyClosed(it Item) error {
+	return fmt.Errorf("message %s: %w (%s by %s)", it.ID, ErrAlreadyClosed, it.Closed, it.ClosedBy)
+}
+
+// onMessage runs change under the lock of the box that a message of key's family
+// is in.
+func (s *Store) onMessage(key, id string, change func(*tx, Item) error) error {
+	for {
+		p, _, err := s.locate(key, id)
+		if err != nil {
+			return err
+		}
+		t, err := s.beginSettled(p, false)
+		if err != nil {
+			return err
+		}
+		it, err := t.find(id)
+		if err != nil {
+			return t.abandon(err)
+		}
+		if it.ID == "" || it.MovedTo != "" {
+			if err := t.close(); err != nil {
+				return err
+			}
+			if it.MovedTo == "" || it.MovedTo == p.key {
+				return fmt.Errorf("message %s: %w", id, ErrUnknownMessage)
+			}
+			key = it.MovedTo // it went along just now
+			continue
+		}
+		if err := change(t, it); err != nil {
+			return t.abandon(err)
+		}
+		return t.end(false)
 	}
-	switch {
-	case repo:
-		return it.Answered == ""
-	case it.Kind == KindTask:
-		return true
-	case it.Kind == KindAsk:
-		return it.Answered == ""
+}
+
+// find is the message with this id; its ID is "" when there is none.
+func (t *tx) find(id string) (Item, error) {
+	data, err := t.whole()
+	if err != nil {
+		return Item{}, err
 	}
-	return false
+	it, _ := t.s.replay(t.p, data).Item(id)
+	return it, nil
 }
 
 // OpenWork lists what the owner of a box still owes: tasks that are not closed,
@@ -154,15 +197,18 @@ func (s *Store) OpenWork(key string) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.state(p)
-	if err != nil || st.MovedTo != "" {
+	x, err := s.lookIndex(p)
+	if err != nil {
 		return nil, err
 	}
 	var open []Item
-	for _, it := range st.Items {
-		if it.Open(p.repo) {
+	x.each(func(e *entry) {
+		if !e.shown && !p.repo && !owed(e.line, recShown) {
+			return
+		}
+		if it, ok := s.item(p, e, ""); ok && it.Open(p.repo) {
 			open = append(open, it)
 		}
-	}
+	})
 	return open, nil
 }

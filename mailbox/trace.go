@@ -1,0 +1,61 @@
+package mailbox
+
+import "bytes"
+
+// Trace is what a box says about one message, like Find, without reading the
+// messages beside it: a waiter looks at every change of a box that may be long.
+// It follows moves. The error is ErrUnknownMessage when the message is not there.
+func (s *Store) Trace(key, id string) (Item, error) {
+	var found Item
+	for seen := map[string]bool{}; key != "" && !seen[key]; {
+		seen[key] = true
+		p, err := s.box(key)
+		if err != nil {
+			return Item{}, err
+		}
+		v, err := s.peek(p, true)
+		if err != nil {
+			return Item{}, err
+		}
+		st := s.replay(p, about(v.data, id))
+		if it, ok := st.Item(id); ok {
+			found = it
+		}
+		key = st.MovedTo
+	}
+	if found.ID == "" {
+		return Item{}, ErrUnknownMessage
+	}
+	return found, nil
+}
+
+// HasReplyTo reports whether a box may hold an answer to the message id: a quick
+// look that is wrong only in saying yes.
+func (s *Store) HasReplyTo(key, id string) (bool, error) {
+	p, err := s.box(key)
+	if err != nil {
+		return false, err
+	}
+	v, err := s.peek(p, false)
+	if err != nil {
+		return false, err
+	}
+	data := v.hotData()
+	for line := range bytes.Lines(data) {
+		if bytes.Contains(line, []byte(`"reply_to"`)) && bytes.Contains(line, []byte(id)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// about leaves of a journal the lines that name id, and those about moves.
+func about(data []byte, id string) []byte {
+	var out []byte
+	for line := range bytes.Lines(data) {
+		if bytes.Contains(line, []byte(id)) || bytes.Contains(line, []byte(`"`+recMoved+`"`)) || bytes.Contains(line, []byte(`"`+recAdopt+`"`)) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}
