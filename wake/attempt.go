@@ -170,16 +170,16 @@ func (a *attempt) typeInto(ctx context.Context, name, route string, term termina
 		facts:    func(v view) Facts { return a.facts(v, term) },
 		turned:   func(since time.Time) bool { return a.turnedSince(since) || a.unshown() == 0 },
 		typing: func() error {
-			a.rec.Typed = true
-			a.rec.land(route, a.from, a.Now())
+			a.rec.Typed = a.Now()
+			a.rec.land(a.from, a.Now())
 			return a.save(a.entry.Box, a.rec)
 		},
 		now: a.Now,
 	}
 	r := t.run(ctx)
 	r.Route = route
-	if r.Outcome != Submitted {
-		a.rec.Outstanding = nil // nothing is on its way
+	if r.Outcome == Submitted {
+		a.rec.Outstanding = &outstanding{At: a.Now(), Route: route}
 	}
 	return r
 }
@@ -188,19 +188,20 @@ func (a *attempt) typeInto(ctx context.Context, name, route string, term termina
 func (a *attempt) facts(v view, term terminal) Facts {
 	a.status = a.statusOf(a.entry)
 	return Facts{
-		Client:      a.entry.Client.Kind,
-		ClientAlive: proc.Alive(a.entry.Client.ID()),
-		Headless:    !a.entry.Listed(),
-		Unshown:     a.unshown(),
-		Status:      a.status.Word,
-		WaitingFor:  a.status.WaitingFor,
-		Terminal:    true,
-		Dead:        v.Dead,
-		InMode:      v.InMode,
-		Foreground:  term.Foreground(),
-		Screen:      v.Screen,
-		Rules:       a.config.Client,
-		TypedBefore: a.rec.Typed,
+		Client:       a.entry.Client.Kind,
+		ClientAlive:  proc.Alive(a.entry.Client.ID()),
+		Headless:     !a.entry.Listed(),
+		Unshown:      a.unshown(),
+		Status:       a.status.Word,
+		WaitingFor:   a.status.WaitingFor,
+		Terminal:     true,
+		Dead:         v.Dead,
+		InMode:       v.InMode,
+		Foreground:   term.Foreground(),
+		Screen:       v.Screen,
+		Rules:        a.config.Client,
+		Typed:        !a.rec.Typed.IsZero(),
+		TypedJustNow: a.Now().Sub(a.rec.Typed) < turnSettle,
 	}
 }
 

@@ -31,7 +31,8 @@ type Facts struct {
 	Screen screen.Screen
 	Rules  map[string]Rule // of wake.toml, for clients without a recogniser
 
-	TypedBefore bool // an earlier wake typed our line and did not see it submitted
+	Typed        bool // an earlier wake typed our line and did not see it submitted
+	TypedJustNow bool // it did so a moment ago: a turn may be about to start
 }
 
 // Verdict is the answer of the gate.
@@ -73,9 +74,11 @@ func Decide(f Facts) Verdict {
 
 	c := readComposer(f.Client, f.Screen, f.Rules)
 	switch {
+	case c.State == Empty && f.TypedJustNow:
+		return no(Held, "a line was typed into it a moment ago")
 	case c.State == Empty:
 		return Verdict{Do: true, Reason: c.Why}
-	case isLine(c) && f.TypedBefore:
+	case isLine(c) && f.Typed:
 		return Verdict{Do: true, EnterOnly: true, Reason: "the line of an earlier wake stands in the composer"}
 	case c.State == Unknown:
 		return no(Held, "its screen is not recognised: "+c.Why)

@@ -44,7 +44,7 @@ func (a *attempt) bell(ctx context.Context) (Result, bool) {
 			Reason: waiting(a.status.WaitingFor) + "; its bell was rung, and Claude shows the mail after that"}, true
 	}
 	if await(ctx, bellWithin, lookEvery, func() bool { return a.unshown() == 0 }) {
-		a.rec.land(routeBell, a.from, a.Now())
+		a.rec.land(a.from, a.Now())
 		return Result{Outcome: Native, Route: routeBell}, true
 	}
 	return Result{Outcome: Failed, Route: routeBell,
@@ -93,7 +93,8 @@ func (a *attempt) queue(ctx context.Context) (Result, bool) {
 	}
 	// Stored first: a message that was queued by a waker who then died must not be
 	// queued again.
-	a.rec.land(routeQueue, a.from, a.Now())
+	a.rec.land(a.from, a.Now())
+	a.rec.Outstanding = &outstanding{At: a.Now(), Route: routeQueue}
 	if err := a.save(a.entry.Box, a.rec); err != nil {
 		return Result{Outcome: Failed, Route: routeQueue, Reason: err.Error()}, true
 	}

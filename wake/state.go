@@ -30,8 +30,9 @@ type record struct {
 	Tries   int       `json:"tries,omitempty"`
 	Next    time.Time `json:"next,omitzero"` // no retry before
 
-	// Typed: our line may stand in the composer, without Enter.
-	Typed       bool         `json:"typed,omitempty"`
+	// Typed is when our line was typed and not seen submitted: it may stand in the
+	// composer.
+	Typed       time.Time    `json:"typed,omitzero"`
 	Outstanding *outstanding `json:"outstanding,omitempty"`
 	Landed      []landed     `json:"landed,omitempty"` // of the last hour
 }
@@ -90,12 +91,11 @@ func (rec *record) note(r Result, now time.Time) {
 		}
 	case Submitted, Native:
 		rec.set(r, now)
-		rec.Typed = false
+		rec.Typed = time.Time{}
 		rec.Tries++
 		rec.Next = now.Add(firstFollow << min(2*rec.Tries-2, 10))
 	default:
 		rec.set(r, now)
-		rec.Typed = rec.Typed || r.Outcome == TypedNotSubmitted
 		rec.Tries++
 		rec.Next = now.Add(min(firstRetry<<min(rec.Tries-1, 10), lastRetry))
 	}
@@ -108,11 +108,10 @@ func (rec *record) set(r Result, now time.Time) {
 	rec.Wanted, rec.Outcome, rec.Reason = true, r.Outcome, r.Reason
 }
 
-// land remembers that a wake reached the client.
-func (rec *record) land(route, from string, now time.Time) {
+// land counts a wake that reaches the client.
+func (rec *record) land(from string, now time.Time) {
 	rec.Landed = slices.DeleteFunc(rec.Landed, func(l landed) bool { return now.Sub(l.At) > budgetOf })
 	rec.Landed = append(rec.Landed, landed{At: now, From: from})
-	rec.Outstanding = &outstanding{At: now, Route: route}
 }
 
 // spent says why no further wake is due in this hour, or "".

@@ -101,7 +101,9 @@ func (t *typist) quiet(ctx context.Context) (Verdict, error) {
 	return v, nil
 }
 
-// echoed waits until the composer holds exactly our line.
+// echoed waits until the composer holds exactly our line, and still does a moment
+// later: Codex takes an Enter within about 120 ms of a burst of keys for a part of
+// it (0.171.0), and a person may be typing.
 func (t *typist) echoed(ctx context.Context) (Result, bool) {
 	last := "the line did not appear in the composer"
 	ok := await(ctx, echoWithin, lookEvery, func() bool {
@@ -114,6 +116,12 @@ func (t *typist) echoed(ctx context.Context) (Result, bool) {
 	if !ok {
 		return Result{Outcome: TypedNotSubmitted, Reason: last}, false
 	}
+	if err := pause(ctx, settleEvery); err != nil {
+		return Result{Outcome: TypedNotSubmitted, Reason: err.Error()}, false
+	}
+	if ours, why := t.ours(ctx); !ours {
+		return Result{Outcome: TypedNotSubmitted, Reason: why}, false
+	}
 	return Result{}, true
 }
 
@@ -125,7 +133,7 @@ func (t *typist) ours(ctx context.Context) (bool, string) {
 		return false, err.Error()
 	}
 	f := t.facts(seen)
-	f.TypedBefore = true
+	f.Typed, f.TypedJustNow = true, false
 	switch v := Decide(f); {
 	case v.Do && v.EnterOnly:
 		return true, ""

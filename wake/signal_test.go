@@ -1,0 +1,8 @@
+package wake
+
+import "syscall"
+
+const (
+	stopSignal = syscall.SIGSTOP
+	contSignal = syscall.SIGCONT
+)

@@ -1,0 +1,446 @@
+package wake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"peermux/internal/proc"
+	"peermux/internal/tmux"
+	"peermux/mailbox"
+	"peermux/registry"
+)
+
+const pasted = `"\x1b[200~` + Line + `\x1b[201~"`
+
+// rig is a stand-in in a pane of a tmux server of its own, with mail in its box.
+type rig struct {
+	t      *testing.T
+	runner *tmux.Runner
+	waker  *Waker
+	entry  registry.Entry
+	dir    string
+}
+
+// start brings up a stand-in with one unshown message.
+func start(t *testing.T, s standIn) *rig {
+	t.Helper()
+	r := prepare(t, s.Kind)
+	r.launch(s)
+	r.mail("first")
+	return r
+}
+
+func prepare(t *testing.T, kind string) *rig {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pmx") // short: a socket's path is limited
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	home := filepath.Join(dir, "home")
+	store, err := mailbox.Open(filepath.Join(dir, "pm"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, dir: dir}
+	r.waker = &Waker{
+		Home: filepath.Join(dir, "pm"), Store: store,
+		Registry: registry.Open(filepath.Join(dir, "pm"), time.Now),
+		Env:      func(string) string { return "" }, Now: time.Now,
+	}
+	r.entry = registry.Entry{
+		V: 1, SessionID: "stand-in", Box: mailbox.SessionKey("stand-in"), Name: "stand-in",
+		Client: registry.Client{Kind: kind, Mode: registry.Interactive},
+	}
+	r.runner = &tmux.Runner{
+		Socket: filepath.Join(dir, "s"),
+		// LC_ALL=C and no -u would turn the prompt glyphs into "_".
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C", "TERM=xterm-256color"},
+	}
+	t.Cleanup(func() {
+		if _, err := r.runner.Run(context.Background(), "", "kill-server"); err != nil && !errors.Is(err, tmux.ErrNoServer) {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// launch starts the stand-in in a shell's pane and waits until it is ready.
+func (r *rig) launch(s standIn) {
+	r.t.Helper()
+	s.Dir, s.Home, s.Box = r.dir, r.waker.Home, r.entry.Box
+	conf, err := json.Marshal(s)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(r.dir, "pid")); err != nil {
+		r.t.Fatal(err)
+	}
+	r.tmux("-f", "/dev/null", "new-session", "-d", "-x", "90", "-y", "20",
+		"-e", "PEERMUX_STANDIN="+string(conf), "sh", "-c", self+"; PEERMUX_STANDIN= exec sh")
+	r.until("the stand-in is up", func() bool { return r.file("pid") != "" })
+	pid, err := strconv.Atoi(r.file("pid"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	info, err := proc.Stat(pid)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.entry.Client.PID, r.entry.Client.Start = info.PID, info.Start
+	r.entry.PID, r.entry.Start = info.PID, info.Start
+	r.until("the stand-in has drawn", func() bool {
+		screen, err := r.runner.Capture(context.Background(), "%0", tmux.CaptureOptions{})
+		return err == nil && strings.TrimSpace(screen) != ""
+	})
+}
+
+func (r *rig) tmux(args ...string) string {
+	r.t.Helper()
+	out, err := r.runner.Run(context.Background(), "", args...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out
+}
+
+func (r *rig) file(name string) string {
+	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func (r *rig) mail(body string) {
+	r.t.Helper()
+	m := &mailbox.Message{Kind: "note", Body: body, From: mailbox.Party{Name: "peer", Box: "s-peer"}}
+	if _, err := r.waker.Store.Append(r.entry.Box, m, mailbox.AppendOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) unshown() int {
+	r.t.Helper()
+	n, err := r.waker.Store.Pending(r.entry.Box)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+func (r *rig) wake() Result {
+	return r.waker.Wake(context.Background(), r.entry, Options{From: "s-peer"})
+}
+
+func (r *rig) until(what string, ok func() bool) {
+	r.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("not seen in 10 s: %s\nlog:\n%s", what, r.file("log"))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// log is what the stand-in saw, without the times.
+func (r *rig) log() []string {
+	var lines []string
+	for line := range strings.Lines(r.file("log")) {
+		_, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		lines = append(lines, what)
+	}
+	return lines
+}
+
+// times are when the reads came, in order.
+func (r *rig) times() []time.Time {
+	var times []time.Time
+	for line := range strings.Lines(r.file("log")) {
+		stamp, what, _ := strings.Cut(line, " ")
+		if us, err := strconv.ParseInt(stamp, 10, 64); err == nil && strings.HasPrefix(what, "read") {
+			times = append(times, time.UnixMicro(us))
+		}
+	}
+	return times
+}
+
+func (r *rig) expect(got Result, outcome Outcome, log ...string) {
+	r.t.Helper()
+	if got.Outcome != outcome {
+		r.t.Errorf("got %+v, want %s", got, outcome)
+	}
+	if a, b := strings.Join(r.log(), "\n"), strings.Join(log, "\n"); a != b {
+		r.t.Errorf("the stand-in saw:\n%s\nwant:\n%s", a, b)
+	}
+}
+
+const (
+	readPaste = "read " + pasted
+	readEnter = `read "\r"`
+	submitted = `SUBMIT "` + Line + `"`
+)
+
+func TestWakeInTmux(t *testing.T) {
+	for _, kind := range []string{"claude", "codex"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, standIn{Kind: kind})
+			r.mail("second")
+			r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 2")
+			r.expect(r.wake(), NotNeeded, readPaste, readEnter, submitted, "SHOWN 2")
+			if r.unshown() != 0 {
+				t.Error("mail is unshown")
+			}
+		})
+	}
+}
+
+// TestBehaviours: for each way in which a client can be in the wrong moment,
+// exactly the right bytes and the right outcome.
+func TestBehaviours(t *testing.T) {
+	tests := []struct {
+		name   string
+		s      standIn
+		want   Outcome
+		reason string // part of it
+		log    []string
+	}{
+		{"enter in a burst is a newline", standIn{Kind: "codex", BurstNewline: true}, Submitted, "",
+			[]string{readPaste, readEnter, submitted, "SHOWN 1"}},
+		{"the first Enter is swallowed", standIn{Kind: "claude", SwallowEnter: 1}, Submitted, "",
+			[]string{readPaste, readEnter, readEnter, submitted, "SHOWN 1"}},
+		{"every Enter is swallowed", standIn{Kind: "claude", SwallowEnter: 9}, TypedNotSubmitted, "still stands in the composer",
+			[]string{readPaste, readEnter, readEnter}},
+		{"a draft", standIn{Kind: "claude", Draft: "do not del"}, Held, "a draft is in the composer", nil},
+		{"a draft of blanks", standIn{Kind: "claude", Draft: "  "}, Held, "cursor", nil},
+		{"a draft that ends in our line", standIn{Kind: "claude", Draft: "x " + Line}, Held, "a draft is in the composer", nil},
+		{"our line, but nobody typed it", standIn{Kind: "claude", Draft: Line}, Held, "a draft is in the composer", nil},
+		{"ghost text", standIn{Kind: "claude", Ghost: "Try \"fix the tests\""}, Submitted, "",
+			[]string{readPaste, readEnter, submitted, "SHOWN 1"}},
+		{"a dialog opens after the paste", standIn{Kind: "claude", OnPaste: "dialog"}, TypedNotSubmitted, "permission prompt",
+			[]string{readPaste}},
+		{"copy mode before Enter", standIn{Kind: "claude", OnPaste: "copy-mode"}, TypedNotSubmitted, "copy mode",
+			[]string{readPaste}},
+		{"it dies and a shell takes its place", standIn{Kind: "claude", OnPaste: "die"}, TypedNotSubmitted, "not running",
+			[]string{readPaste}},
+		{"a person types on", standIn{Kind: "claude", OnPaste: "draft"}, TypedNotSubmitted, "a draft is in the composer",
+			[]string{readPaste}},
+		{"the paste is dropped", standIn{Kind: "claude", OnPaste: "forget"}, TypedNotSubmitted, "empty again",
+			[]string{readPaste}},
+		{"no sign of a turn", standIn{Kind: "claude", Deaf: true, Silent: true}, TypedNotSubmitted, "no turn was seen",
+			[]string{readPaste, readEnter, submitted}},
+		{"an unknown client", standIn{Kind: "other"}, Held, "no recogniser for other", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, tt.s)
+			got := r.wake()
+			r.expect(got, tt.want, tt.log...)
+			if !strings.Contains(got.Reason, tt.reason) {
+				t.Errorf("got reason %q, want %q in it", got.Reason, tt.reason)
+			}
+			if times := r.times(); len(times) > 1 && times[1].Sub(times[0]) < 150*time.Millisecond {
+				t.Errorf("text and Enter came only %v apart", times[1].Sub(times[0]))
+			}
+			reason, _, held := r.waker.Held(r.entry.Box)
+			if want := tt.want != Submitted; held != want || held && !strings.Contains(reason, tt.reason) {
+				t.Errorf("held %v: %q, want %v", held, reason, want)
+			}
+		})
+	}
+}
+
+func TestStates(t *testing.T) {
+	t.Run("copy mode", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "claude"})
+		r.tmux("copy-mode", "-t", "%0")
+		r.expect(r.wake(), Held)
+		r.tmux("send-keys", "-t", "%0", "-X", "cancel")
+		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
+	})
+	t.Run("stopped", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "claude"})
+		p, err := os.FindProcess(r.entry.Client.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Signal(stopSignal); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(r.wake(), Held)
+		if err := p.Signal(contSignal); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
+	})
+	t.Run("read meanwhile", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "claude"})
+		claim, err := r.waker.Store.Claim(r.entry.Box, mailbox.ClaimOptions{Via: "tool", PID: os.Getpid(), Limit: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := claim.Shown(); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(r.wake(), NotNeeded)
+	})
+	t.Run("another process in the pane under the same id", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "claude"})
+		old := r.entry
+		r.tmux("kill-server")
+		r.until("the old one is gone", func() bool { return !proc.Alive(old.Client.ID()) })
+		r.launch(standIn{Kind: "claude"}) // %0 again, on the same socket
+		r.entry = old
+		r.expect(r.wake(), NoRoute)
+	})
+	t.Run("no pane at all", func(t *testing.T) {
+		t.Parallel()
+		r := prepare(t, "claude")
+		self, err := proc.Self()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.entry.Client.PID, r.entry.Client.Start = self.PID, self.Start
+		r.entry.Client.Kind = "other"
+		r.mail("first")
+		r.expect(r.wake(), NoRoute)
+	})
+	t.Run("modes and urgency", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "claude"})
+		if got := r.waker.Wake(context.Background(), r.entry, Options{Urgency: "low"}); got.Outcome != NotNeeded {
+			t.Errorf("urgency low: got %+v", got)
+		}
+		for mode, want := range map[string]Outcome{ModeOff: NoRoute, ModeNative: NoRoute} {
+			w := *r.waker
+			w.Mode = mode
+			if got := w.Wake(context.Background(), r.entry, Options{}); got.Outcome != want {
+				t.Errorf("mode %s: got %+v, want %s", mode, got, want)
+			}
+		}
+		r.expect(Result{}, "")
+	})
+	t.Run("a client with a rule", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "other", Ghost: "Type your message"})
+		rule := "[client.other]\nprompt = \"> \"\nplaceholder = \"Type your message\"\nidle = [\"ready\"]\nbusy = [\"thinking\"]\n"
+		if err := os.WriteFile(filepath.Join(r.waker.Home, "wake.toml"), []byte(rule), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
+	})
+}
+
+func TestTwoWakersAtOnce(t *testing.T) {
+	t.Parallel()
+	r := start(t, standIn{Kind: "claude"})
+	results := make([]Result, 8)
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() { results[i] = r.wake() })
+	}
+	wg.Wait()
+	woken := 0
+	for _, got := range results {
+		switch got.Outcome {
+		case Submitted:
+			woken++
+		case NotNeeded:
+		default:
+			t.Errorf("got %+v", got)
+		}
+	}
+	if woken != 1 {
+		t.Errorf("%d of them say submitted, want 1", woken)
+	}
+	r.expect(Result{}, "", readPaste, readEnter, submitted, "SHOWN 1")
+}
+
+// TestKilledBetweenPasteAndEnter: the next wake presses Enter and types nothing.
+func TestKilledBetweenPasteAndEnter(t *testing.T) {
+	t.Parallel()
+	r := start(t, standIn{Kind: "claude", SwallowEnter: 0})
+	job, err := json.Marshal(map[string]any{"home": r.waker.Home, "entry": r.entry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "PEERMUX_WAKER="+string(job), "TMUX_TMPDIR="+r.dir)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("got %v, want a killed waker: %s", err, out)
+	}
+	r.until("the paste has arrived", func() bool { return len(r.log()) == 1 })
+	r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
+}
+
+// wakerMain wakes, and is killed as soon as the line was pasted.
+func wakerMain(job string) {
+	var j struct {
+		Home  string
+		Entry registry.Entry
+	}
+	if err := json.Unmarshal([]byte(job), &j); err != nil {
+		panic(err)
+	}
+	store, err := mailbox.Open(j.Home, time.Now)
+	if err != nil {
+		panic(err)
+	}
+	w := &Waker{Home: j.Home, Store: store, Registry: registry.Open(j.Home, time.Now), Env: os.Getenv, Now: time.Now}
+	unlock, err := w.lock(context.Background(), "wake-"+j.Entry.Box)
+	if err != nil || unlock == nil {
+		panic(fmt.Sprint("no lock: ", err))
+	}
+	rec, err := w.load(j.Entry.Box)
+	if err != nil {
+		panic(err)
+	}
+	a := &attempt{Waker: w, entry: j.Entry, rec: rec}
+	p, why := a.findPane(context.Background())
+	if p == nil {
+		panic(why)
+	}
+	a.typeInto(context.Background(), "test", routeTmux, &fatalPaste{paneTerminal: p})
+}
+
+// fatalPaste is a pane whose waker dies right after the paste.
+type fatalPaste struct{ *paneTerminal }
+
+func (f *fatalPaste) Paste(ctx context.Context, text string) error {
+	if err := f.paneTerminal.Paste(ctx, text); err != nil {
+		return err
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if err := self.Kill(); err != nil {
+		return err
+	}
+	select {} // never reached further
+}
