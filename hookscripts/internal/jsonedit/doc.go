@@ -125,6 +125,13 @@ func (d *Doc) Strict() *SyntaxError {
 	return &SyntaxError{Line: line, Column: column, Msg: msg}
 }
 
+// Blank reports whether the document holds nothing: no value, no member, no
+// element, and no comment.
+func (d *Doc) Blank() bool {
+	text := bytes.Join(bytes.Fields(d.src), nil)
+	return len(text) == 0 || string(text) == "{}" || string(text) == "[]"
+}
+
 // HasMark reports whether the text begins with a byte order mark.
 func (d *Doc) HasMark() bool { return d.mark }
 
@@ -191,6 +198,14 @@ func (n Node) Text() string {
 		return ""
 	}
 	return n.value.Value.(hujson.Literal).String()
+}
+
+// Raw returns the value as it is written.
+func (n Node) Raw() string {
+	if n.value == nil {
+		return ""
+	}
+	return string(n.doc.src[n.value.StartOffset:n.value.EndOffset])
 }
 
 // Keys returns an object's member names in order, or an array's indexes.

@@ -24,7 +24,7 @@ func (d *Doc) Set(path []string, key, raw string) error {
 	if old, ok := obj.child(key); ok {
 		return d.splice(cut{old.value.StartOffset, old.value.EndOffset, d.render(raw, d.lineIndent(old.value.StartOffset), d.isMultiline(old))})
 	}
-	return d.insert(obj, quote(key), raw)
+	return d.insert(obj, Quote(key), raw)
 }
 
 // Append adds the JSON value raw at the end of the array at path.
@@ -67,7 +67,8 @@ func where(path []string) string {
 	return strings.Join(path, ".")
 }
 
-func quote(s string) string { return string(hujson.String(s)) }
+// Quote writes a JSON string.
+func Quote(s string) string { return string(hujson.String(s)) }
 
 // cut is one replacement of src[from:to].
 type cut struct {

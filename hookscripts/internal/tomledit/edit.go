@@ -23,7 +23,7 @@ func (d *Doc) AppendTable(path []string, comment string, lines []Line) error {
 	}
 	names := make([]string, len(path))
 	for i, name := range path {
-		names[i] = quoteKey(name)
+		names[i] = QuoteKey(name)
 	}
 	b.WriteString("[" + strings.Join(names, ".") + "]")
 	if comment != "" {
@@ -31,7 +31,7 @@ func (d *Doc) AppendTable(path []string, comment string, lines []Line) error {
 	}
 	b.WriteString(eol)
 	for _, l := range lines {
-		b.WriteString(quoteKey(l.Key) + " = " + l.Value + eol)
+		b.WriteString(QuoteKey(l.Key) + " = " + l.Value + eol)
 	}
 	return d.splice(cut{len(d.src), len(d.src), b.String()})
 }
@@ -48,7 +48,7 @@ func (d *Doc) Set(path []string, key, value string) error {
 				return d.splice(cut{kv.value, kv.end, value})
 			}
 		}
-		text := quoteKey(key) + " = " + value + d.eol()
+		text := QuoteKey(key) + " = " + value + d.eol()
 		if !bytes.HasSuffix(d.src[:t.end], []byte("\n")) {
 			text = d.eol() + text
 		}
@@ -112,7 +112,7 @@ func (d *Doc) Rename(path []string, names map[string]string) error {
 			return
 		}
 		if to, ok := names[keys[i].name]; ok {
-			cuts = append(cuts, cut{keys[i].from, keys[i].to, quoteKey(to)})
+			cuts = append(cuts, cut{keys[i].from, keys[i].to, QuoteKey(to)})
 		}
 	}
 	for _, t := range d.tables {

@@ -195,8 +195,8 @@ func Quote(s string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
 }
 
-// quoteKey writes a key, quoted only where it must be.
-func quoteKey(name string) string {
+// QuoteKey writes a key, quoted only where it must be.
+func QuoteKey(name string) string {
 	for _, c := range []byte(name) {
 		if !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
 			return Quote(name)

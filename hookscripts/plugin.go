@@ -1,0 +1,122 @@
+package hookscripts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"peermux/hookscripts/internal/jsonedit"
+)
+
+const pluginAbout = "Coding-agent sessions on this machine find, message, ask and wake each other"
+
+// WritePlugin writes a folder that is a plugin for Claude Code, with a plugin
+// for Codex inside it: the same hooks, server and skill that Install, Register
+// and InstallSkills put into the clients' settings, for people who would
+// rather have no settings changed.
+//
+//	dir/.claude-plugin/plugin.json, hooks/, .mcp.json, skills/   Claude Code: claude --plugin-dir dir
+//	dir/.agents/plugins/marketplace.json                         Codex: codex plugin marketplace add dir
+//	dir/codex/.codex-plugin/plugin.json, hooks/, …               codex plugin add peermux@peermux
+//
+// The programs are named by their absolute paths, so the folder is for this
+// machine. Files of ours are replaced; a folder with another plugin in it is
+// refused.
+func WritePlugin(dir string, e Env) error {
+	if err := e.CheckPrograms(); err != nil {
+		return err
+	}
+	if err := checkPluginDir(dir); err != nil {
+		return err
+	}
+	marketplace := map[string]any{
+		"name": serverName, "owner": map[string]string{"name": serverName},
+		"plugins": []any{map[string]any{
+			"name": serverName, "description": pluginAbout,
+			"source": map[string]string{"source": "local", "path": "./codex"},
+		}},
+	}
+	if err := putJSON(filepath.Join(dir, ".agents", "plugins", "marketplace.json"), marketplace); err != nil {
+		return err
+	}
+	if err := e.writePlugin(dir, Claude, ".claude-plugin"); err != nil {
+		return err
+	}
+	return e.writePlugin(filepath.Join(dir, "codex"), Codex, ".codex-plugin")
+}
+
+func (e Env) writePlugin(dir, client, manifest string) error {
+	version := e.Version
+	if version == "" {
+		version = "0.0.0"
+	}
+	about := map[string]any{
+		"name": serverName, "version": version, "description": pluginAbout,
+		"author": map[string]string{"name": serverName},
+	}
+	if err := putJSON(filepath.Join(dir, manifest, "plugin.json"), about); err != nil {
+		return err
+	}
+	hooks, err := e.hooks(client)
+	if err != nil {
+		return err
+	}
+	doc, err := jsonedit.Parse(nil)
+	if err != nil {
+		return err
+	}
+	if err := doc.Set(nil, "description", jsonedit.Quote(pluginAbout)); err != nil {
+		return err
+	}
+	if err := addHooks(doc, hooks); err != nil {
+		return err
+	}
+	if err := put(filepath.Join(dir, "hooks", "hooks.json"), doc.Bytes()); err != nil {
+		return err
+	}
+	server := map[string]any{"command": e.ServerPath, "args": []string{"mcp"}}
+	if home := e.fixedHome(); home != "" {
+		server["env"] = map[string]string{"PEERMUX_HOME": home}
+	}
+	if client == Codex {
+		server["env_vars"] = forwarded()
+		server["tool_timeout_sec"] = toolTimeout
+	}
+	if err := putJSON(filepath.Join(dir, ".mcp.json"), map[string]any{"mcpServers": map[string]any{serverName: server}}); err != nil {
+		return err
+	}
+	text, err := skill(client)
+	if err != nil {
+		return err
+	}
+	return put(filepath.Join(dir, "skills", "peermux", "SKILL.md"), text)
+}
+
+// checkPluginDir refuses a folder that holds somebody else's plugin.
+func checkPluginDir(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, ".claude-plugin", "plugin.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var other struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(data, &other); err != nil || other.Name != serverName {
+		return fmt.Errorf("%s holds another plugin; name a folder of its own", dir)
+	}
+	return nil
+}
+
+func putJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return put(path, append(text, '\n'))
+}
