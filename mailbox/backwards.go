@@ -11,9 +11,6 @@ import (
 // firstBlock is how much of a feed's end is read first.
 const firstBlock = 16 << 10
 
-// headerSize is more than the header that compaction writes.
-const headerSize = 512
-
 // backwards gives growing ends of a journal, each starting with a whole line,
 // until look has seen enough. The last one, with all set, is the whole journal.
 func (s *Store) backwards(p place, look func(data []byte, all bool) (enough bool)) error {
@@ -39,12 +36,10 @@ func (s *Store) backwards(p place, look func(data []byte, all bool) (enough bool
 func growing(f *os.File, size int64, look func(data []byte, all bool) (enough bool)) error {
 	for block := int64(firstBlock); ; block *= 4 {
 		from := max(size-block, 0)
-		data := make([]byte, size-from)
-		n, err := readAt(f, data, from)
+		data, err := readAt(f, size-from, from)
 		if err != nil {
 			return err
 		}
-		data = data[:n]
 		if from == 0 {
 			look(data, true)
 			return nil
@@ -56,14 +51,14 @@ func growing(f *os.File, size int64, look func(data []byte, all bool) (enough bo
 }
 
 // readEnd is a snapshot of a feed's end, from its last message on at the latest.
-func readEnd(f *os.File, size int64) (snapshot, error) {
-	first := make([]byte, min(size, headerSize))
-	if _, err := readAt(f, first, 0); err != nil {
-		return snapshot{}, err
+func readEnd(f *os.File, size int64) (*snapshot, error) {
+	first, err := readAt(f, min(size, headerSize), 0)
+	if err != nil {
+		return nil, err
 	}
-	v := snapshot{size: size}
-	_, v.kept, v.last, _ = compactedHeader(first)
-	err := growing(f, size, func(data []byte, all bool) bool {
+	h, _ := parseHeader(first)
+	v := &snapshot{size: size, kept: h.kept, last: h.last}
+	err = growing(f, size, func(data []byte, all bool) bool {
 		v.data, v.base = data, size-int64(len(data))
 		return newest(data) != ""
 	})

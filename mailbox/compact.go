@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +18,15 @@ const (
 	compactAt = 256 << 10
 )
 
-func (t *tx) due() bool {
-	return t.snap.size-t.snap.hot > max(compactAt, 2*t.snap.kept)
+// due reports whether compaction pays: in a box the hot part counts, which hooks
+// read, in a feed the whole.
+func (t *tx) due() bool { return t.grown() > max(compactAt, 2*t.snap.kept) }
+
+func (t *tx) grown() int64 {
+	if t.p.feed {
+		return t.snap.size
+	}
+	return t.snap.size - t.snap.hot
 }
 
 // Compact rewrites a box's journal without what nobody needs any more. Append
@@ -135,16 +141,20 @@ func (t *tx) setAside(bad []byte) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	path := filepath.Join(filepath.Dir(t.p.path), badName)
-	if t.p.feed {
-		path = strings.TrimSuffix(t.p.path, ".jsonl") + ".bad"
-	}
-	f, err := private.Open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := private.Open(badPath(t.p), os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(bad)
 	return errors.Join(err, f.Close())
+}
+
+// badPath is where a journal's bad lines go.
+func badPath(p place) string {
+	if p.feed {
+		return strings.TrimSuffix(p.path, ".jsonl") + ".bad"
+	}
+	return filepath.Join(filepath.Dir(p.path), badName)
 }
 
 // replace puts data in the journal's place, durably, and removes what a crashed
@@ -157,7 +167,7 @@ func (t *tx) replace(data []byte) error {
 	}
 	for _, e := range entries {
 		if private.IsTemp(e.Name()) && strings.HasPrefix(e.Name(), "."+name+".tmp-") {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}

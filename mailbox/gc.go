@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"peermux/internal/private"
 )
@@ -38,7 +41,7 @@ func (s *Store) Boxes() ([]BoxInfo, error) {
 			continue // gone meanwhile, or without a journal
 		}
 		if err != nil {
-			return boxes, err
+			return boxes, fmt.Errorf("mailbox: %w", err)
 		}
 		boxes = append(boxes, info)
 	}
@@ -50,14 +53,15 @@ func (s *Store) info(p place) (BoxInfo, error) {
 	if err != nil {
 		return BoxInfo{}, err
 	}
-	st, err := s.state(p)
+	x, err := s.lookIndex(p)
 	if err != nil {
 		return BoxInfo{}, err
 	}
-	info := BoxInfo{Key: p.key, Path: p.path, LastAt: fi.ModTime(), MovedTo: st.MovedTo}
-	for _, it := range st.Items {
-		if st.MovedTo != "" {
-			break // what waited has gone along
+	info := BoxInfo{Key: p.key, Path: p.path, LastAt: fi.ModTime(), MovedTo: x.movedTo}
+	x.each(func(e *entry) {
+		it, ok := s.item(p, e, "")
+		if !ok {
+			return
 		}
 		if it.waits(p.repo) {
 			info.Unshown++
@@ -65,80 +69,156 @@ func (s *Store) info(p place) (BoxInfo, error) {
 		if it.Open(p.repo) {
 			info.Open++
 		}
-	}
+	})
 	return info, nil
 }
 
 // GCOptions of GC.
 type GCOptions struct {
-	DryRun bool
+	DryRun bool // say what would be done, and do nothing
 	// Keep says that a box must stay, since somebody may still read it.
 	Keep func(key string) bool
 }
 
 // GCAction is one thing that gc did, or would do.
 type GCAction struct {
-	Key    string `json:"key"`
+	Key    string `json:"key"`    // of a box or a feed
 	Action string `json:"action"` // removed, compacted
 	Why    string `json:"why"`
 }
 
-// GC removes boxes that nobody needs: not kept by the caller, nothing unshown,
-// nothing open, and unchanged for 30 days. The others are compacted.
+// GC removes the boxes that nobody needs: unchanged for 30 days, nothing unshown
+// or open in them, and not kept by the caller. A repository's box that knows how
+// far its repository has read the standing announcements stays. Feeds without a
+// message that is younger go too. What is left is compacted where that pays, and
+// what crashes left lying about is swept away.
 func (s *Store) GC(o GCOptions) ([]GCAction, error) {
 	boxes, err := s.Boxes()
 	if err != nil {
 		return nil, err
 	}
+	var places []place
+	for _, b := range boxes {
+		p, err := s.box(b.Key)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, p)
+	}
+	feeds, err := os.ReadDir(filepath.Join(s.home, "feeds"))
+	if absent(err) != nil {
+		return nil, absent(err)
+	}
+	for _, e := range feeds {
+		if name, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok {
+			if p, err := s.feed(name); err == nil {
+				places = append(places, p)
+			}
+		}
+	}
 	var done []GCAction
 	var errs []error
-	for _, b := range boxes {
-		action, err := s.collect(b, o)
-		if err != nil {
-			errs = append(errs, err)
-		} else if action.Action != "" {
+	for _, p := range places {
+		action, err := s.collect(p, o)
+		if errs = append(errs, err); action.Action != "" {
 			done = append(done, action)
 		}
 	}
 	return done, errors.Join(errs...)
 }
 
-func (s *Store) collect(b BoxInfo, o GCOptions) (GCAction, error) {
-	idle := s.now().Sub(b.LastAt)
-	if b.Unshown > 0 || b.Open > 0 || idle < keepAge || o.Keep != nil && o.Keep(b.Key) {
-		return GCAction{}, nil
-	}
-	action := GCAction{
-		Key: b.Key, Action: "removed",
-		Why: fmt.Sprintf("nothing unshown or open, and unchanged for %d days", int(idle.Hours()/24)),
-	}
-	if o.DryRun {
-		return action, nil
-	}
-	return action, s.remove(b)
-}
-
-// remove deletes a box under its lock, if it is still as b describes it. Who
-// waits for the lock finds the name gone and makes the box anew.
-func (s *Store) remove(b BoxInfo) error {
-	p, err := s.box(b.Key)
-	if err != nil {
-		return err
-	}
+// collect does what is to be done about one journal, under its lock: who waits for
+// the lock then finds the name gone, or at another file, and goes there.
+func (s *Store) collect(p place, o GCOptions) (GCAction, error) {
 	t, err := s.begin(p, false)
 	if err != nil {
-		return absent(err)
+		return GCAction{}, absent(err)
 	}
-	now, err := s.info(p)
-	if err != nil || now != b {
-		return t.abandon(err)
+	action, err := t.verdict(o)
+	if o.DryRun || err != nil {
+		return action, t.abandon(err)
 	}
-	dir := filepath.Dir(p.path)
-	err = private.Sweep(dir)
-	for _, name := range []string{bellName, badName, journalName} {
-		if e := os.Remove(filepath.Join(dir, name)); !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
+	switch action.Action {
+	case "removed":
+		err = t.remove()
+	case "compacted":
+		_, err = t.compact()
+	}
+	if err != nil {
+		action = GCAction{}
+	}
+	return action, t.abandon(err)
+}
+
+// gcCompactAt is how many bytes since the last compaction make gc compact.
+const gcCompactAt = 32 << 10
+
+func (t *tx) verdict(o GCOptions) (GCAction, error) {
+	fi, err := t.f.Stat()
+	if err != nil {
+		return GCAction{}, err
+	}
+	data, err := t.whole()
+	if err != nil {
+		return GCAction{}, err
+	}
+	idle := t.s.now().Sub(fi.ModTime())
+	st := t.s.replay(t.p, data)
+	if idle >= keepAge && !t.needed(st, o) {
+		why := fmt.Sprintf("nothing unshown or open, and unchanged for %d days", int(idle.Hours()/24))
+		if t.p.feed {
+			why = fmt.Sprintf("no message for %d days", int(idle.Hours()/24))
+		}
+		return GCAction{Key: t.p.key, Action: "removed", Why: why}, nil
+	}
+	if grown := t.grown() - t.snap.kept; grown > gcCompactAt {
+		return GCAction{Key: t.p.key, Action: "compacted", Why: fmt.Sprintf("grown by %d KiB", grown>>10)}, nil
+	}
+	return GCAction{}, nil
+}
+
+// needed reports whether a journal must stay however old it is.
+func (t *tx) needed(st *State, o GCOptions) bool {
+	if !t.p.feed && o.Keep != nil && o.Keep(t.p.key) || t.p.repo && len(st.Cursors) > 0 {
+		return true
+	}
+	for i := range st.Items {
+		it := &st.Items[i]
+		switch {
+		case t.p.feed && t.p.key == FeedRepos && it.Closed == "":
+			return true
+		case !t.p.feed && (it.waits(t.p.repo) || it.Open(t.p.repo)):
+			return true
 		}
 	}
-	return t.abandon(errors.Join(err, os.Remove(dir)))
+	return false
+}
+
+func (t *tx) remove() error {
+	if t.p.feed {
+		return errors.Join(os.Remove(t.p.path), remove(badPath(t.p)))
+	}
+	dir := filepath.Dir(t.p.path)
+	return errors.Join(
+		private.Sweep(dir),
+		remove(filepath.Join(dir, bellName)),
+		remove(badPath(t.p)),
+		os.Remove(t.p.path),
+		removeEmpty(dir))
+}
+
+// removeEmpty deletes a folder unless somebody has put something into it.
+func removeEmpty(dir string) error {
+	if err := os.Remove(dir); !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// remove deletes a file that may not be there.
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -1,14 +1,11 @@
 package mailbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,109 +13,12 @@ import (
 	"peermux/internal/private"
 )
 
-// snapshot is a journal as it was at one moment. Compaction puts what is settled
-// first; hot is what follows, and all that hooks ever need to look at.
-type snapshot struct {
-	data []byte // from the file's start, or from hot when that was all that was asked for
-	base int64  // offset in the file of data[0]
-	hot  int64  // offset in the file at which the hot part starts
-	kept int64  // length of the hot part when compaction last wrote it
-	last string // greatest message id that compaction saw
-	size int64
-}
-
-func (v snapshot) hotData() []byte { return v.data[v.hot-v.base:] }
-
-// onePiece is the size up to which a journal is read with a single call.
-const onePiece = 64 << 10
-
-// read takes a snapshot of f, whole or from its hot part on.
-func read(f *os.File, size int64, whole bool) (snapshot, error) {
-	v := snapshot{size: size}
-	first := make([]byte, min(size, onePiece))
-	n, err := readAt(f, first, 0)
-	if err != nil {
-		return v, err
-	}
-	first = first[:n]
-	v.data = first
-	if n < len(first) {
-		return v, nil // the file was cut while we read
-	}
-	hot, kept, last, ok := compactedHeader(first)
-	if size > int64(len(first)) {
-		if ok && !whole {
-			v.base = min(hot, size)
-		}
-		v.data = make([]byte, size-v.base)
-		if n, err = readAt(f, v.data, v.base); err != nil {
-			return v, err
-		}
-		v.data = v.data[:n]
-	}
-	if !ok {
-		return v, nil
-	}
-	at := hot - v.base
-	if at < 0 || at > int64(len(v.data)) || !bytes.HasPrefix(v.data[at:], hotStart) {
-		// The header lies (somebody edited the file): it is only a short cut.
-		if v.base == 0 {
-			return v, nil
-		}
-		v.base = 0
-		v.data = make([]byte, size)
-		n, err = readAt(f, v.data, 0)
-		v.data = v.data[:n]
-		return v, err
-	}
-	v.hot, v.kept, v.last = hot, kept, last
-	return v, nil
-}
-
-// readAt is ReadAt for a file that may have become shorter.
-func readAt(f *os.File, buf []byte, off int64) (int, error) {
-	total := 0
-	for total < len(buf) {
-		n, err := f.ReadAt(buf[total:], off+int64(total))
-		total += n
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
-		if err != nil {
-			return total, err
-		}
-	}
-	return total, nil
-}
-
-var (
-	compactedStart = []byte(`{"t":"compacted","id":"`)
-	hotStart       = []byte(`{"t":"hot","id":"`)
-)
-
-func compactedHeader(data []byte) (hot, kept int64, last string, ok bool) {
-	if !bytes.HasPrefix(data, compactedStart) {
-		return 0, 0, "", false
-	}
-	line, _, _ := bytes.Cut(data, []byte("\n"))
-	n, ok := parseNote(line)
-	if !ok {
-		return 0, 0, "", false
-	}
-	hot, err := strconv.ParseInt(n.Hot, 10, 64)
-	if err != nil {
-		return 0, 0, "", false
-	}
-	kept, err = strconv.ParseInt(n.Kept, 10, 64)
-	return hot, kept, n.ID, err == nil
-}
-
 // tx is a journal under its lock.
 type tx struct {
 	s    *Store
 	p    place
 	f    *os.File
-	snap snapshot
+	snap *snapshot
 	idx  *index
 }
 
@@ -145,7 +45,7 @@ func (s *Store) begin(p place, create bool) (*tx, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mailbox: %w", err)
 		}
-		t := &tx{s: s, p: p, f: f}
+		t := &tx{s: s, p: p, f: f, snap: &snapshot{}}
 		current, err := t.lock()
 		if err == nil && current {
 			err = t.load()
@@ -260,10 +160,15 @@ func (t *tx) end(sync bool) error {
 	if err := unix.Flock(int(t.f.Fd()), unix.LOCK_UN); err != nil {
 		return fmt.Errorf("mailbox: %s: unlock: %w", t.p.path, errors.Join(err, t.close()))
 	}
+	return t.abandon(t.sync())
+}
+
+// sync makes what was written survive a power cut.
+func (t *tx) sync() error {
 	if err := private.Sync(t.f); err != nil {
-		return fmt.Errorf("mailbox: not known to be on disk: %w", errors.Join(err, t.close()))
+		return fmt.Errorf("mailbox: not known to be on disk: %w", err)
 	}
-	return t.close()
+	return nil
 }
 
 func (t *tx) close() error {
@@ -275,34 +180,6 @@ func (t *tx) close() error {
 
 // abandon ends a transaction that wrote nothing, or failed with cause.
 func (t *tx) abandon(cause error) error { return errors.Join(cause, t.close()) }
-
-// peek is a snapshot without the lock, for those who only look. A line that is
-// just being written may be cut; what is there before it is whole. A missing or
-// empty journal costs two system calls and gives an empty snapshot.
-func (s *Store) peek(p place, whole bool) (snapshot, error) {
-	if !p.feed {
-		if err := private.CheckDir(filepath.Dir(p.path)); err != nil {
-			return snapshot{}, absent(err)
-		}
-	}
-	size, err := private.Size(p.path)
-	if err != nil || size == 0 {
-		return snapshot{}, absent(err)
-	}
-	f, err := private.Open(p.path, os.O_RDONLY)
-	if err != nil {
-		return snapshot{}, absent(err)
-	}
-	st, err := f.Stat()
-	var v snapshot
-	if err == nil {
-		v, err = read(f, st.Size(), whole)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return snapshot{}, fmt.Errorf("mailbox: %w", err)
-	}
-	return v, nil
-}
 
 // absent turns "there is none" into no error.
 func absent(err error) error {

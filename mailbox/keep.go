@@ -106,7 +106,7 @@ func (k *keepers) fate(kind, id string, line []byte) fate {
 		}
 		return drop
 	case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-		if n, ok := parseNote(line); ok && k.latest[sort(n)] == n.ID {
+		if n, ok := parseNote(line); ok && k.latest[topic(n)] == n.ID {
 			return hot
 		}
 		return drop
@@ -124,17 +124,17 @@ func latestOf(data []byte) map[string]string {
 	eachRecord(data, func(kind, _, line []byte) {
 		switch string(kind) {
 		case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-			if n, ok := parseNote(line); ok && (n.T != recCursor || n.ID > latest[sort(n)]) {
-				latest[sort(n)] = n.ID
+			if n, ok := parseNote(line); ok && (n.T != recCursor || n.ID > latest[topic(n)]) {
+				latest[topic(n)] = n.ID
 			}
 		}
 	}, &bad)
 	return latest
 }
 
-// sort is what kind of thing such a record speaks of: a reader's place in a feed,
+// topic is what kind of thing such a record speaks of: a reader's place in a feed,
 // a move to or from a box.
-func sort(n note) string {
+func topic(n note) string {
 	if n.T == recMoved {
 		return n.T
 	}

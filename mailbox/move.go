@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"peermux/internal/private"
 )
 
 // Move continues the box from as the box to: a session that goes on under a new
@@ -86,10 +84,7 @@ func (t *tx) writeSync(lines []byte) error {
 	if err := t.write(lines); err != nil {
 		return err
 	}
-	if err := private.Sync(t.f); err != nil {
-		return fmt.Errorf("mailbox: not known to be on disk: %w", err)
-	}
-	return nil
+	return t.sync()
 }
 
 // cargo is the lines that go along from src, which has just said that it moved.
