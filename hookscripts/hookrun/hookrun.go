@@ -1,0 +1,198 @@
+// Package hookrun is what runs inside a client's hook: it puts waiting mail in
+// front of the model at the right moment and tells peers what the session is
+// doing. The program peermux-hook is a thin main around [Run].
+//
+// # Contract
+//
+// A hook reads one JSON object from stdin, writes at most one JSON object to
+// stdout (or, for Claude Code's FileChanged, text to stderr), and exits 0; only
+// FileChanged exits 2, when there is mail. Whatever goes wrong - no home, no
+// permission, a payload that is none, a lock that is held - it prints nothing
+// and exits 0 in time: a hook must never break a session. It starts no process.
+//
+// # What it writes, all under the peermux home
+//
+//	boxes/<key>/journal.jsonl  claim and shown records, cursors of feeds
+//	status/<key>               the word for what the session does
+//	drops/<key>.json           who we are, and when which event fired last
+//	trace.ndjson               one line an event when PEERMUX_TRACE is set
+//
+// Mail is claimed, written out whole, and only then recorded as shown. A hook
+// that is killed in between leaves a claim whose claimant is dead; the messages
+// are then shown again, marked as possibly seen.
+//
+// Events of subagents carry the session id of their parent. They are told by a
+// top-level agent_id and change nothing.
+package hookrun
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"peermux/mailbox"
+	"peermux/registry"
+)
+
+// Limits of one run. A client waits for its hook, so these are for things that
+// hang; an ordinary run takes a few milliseconds.
+const (
+	StdinLimit = time.Second
+	Limit      = 3 * time.Second
+)
+
+// wakes is the exit code by which a FileChanged hook wakes Claude Code.
+const wakes = 2
+
+// Call is one firing of a hook.
+type Call struct {
+	Client string // claude or codex
+	Event  string // as the client names it
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Env    func(string) string
+	Now    func() time.Time
+	PID    int // the hook's own process: its ancestry leads to the client
+}
+
+// Run handles one event and returns the exit code. It gives up when ctx ends.
+func Run(ctx context.Context, c Call) (exit int) {
+	done := make(chan int, 1)
+	go func() {
+		// Exit code 2, which a panic gives, would block a tool call.
+		defer func() {
+			if recover() != nil {
+				done <- 0
+			}
+		}()
+		done <- run(c)
+	}()
+	select {
+	case exit := <-done:
+		return exit
+	case <-ctx.Done():
+		return 0
+	}
+}
+
+func run(c Call) (exit int) {
+	act, known := actions(c.Client)[c.Event]
+	if !known {
+		return 0
+	}
+	at := c.Now() // before stdin is read: the nearest we come to the time of the event
+	in, err := readPayload(c.Stdin, StdinLimit)
+	if err != nil || in.SessionID == "" || in.AgentID != "" {
+		return 0
+	}
+	h, err := newHook(c, in, at)
+	if err != nil {
+		return 0
+	}
+	if h.foreign() {
+		return 0
+	}
+	exit, err = act(h)
+	h.trace(exit, err)
+	return exit
+}
+
+// action handles one event. Its error is for the trace: a part that failed never
+// takes back what another part has shown.
+type action func(*hook) (exit int, err error)
+
+// actions are the events that a client has a use for. An event that a client
+// version does not fire is no loss: the next one carries the mail.
+func actions(client string) map[string]action {
+	switch client {
+	case registry.Claude:
+		return map[string]action{
+			"SessionStart":       (*hook).sessionStart,
+			"UserPromptSubmit":   (*hook).prompt,
+			"PreToolUse":         (*hook).tool,
+			"PostToolUse":        (*hook).tool,
+			"PostToolUseFailure": says(registry.Working),
+			"Stop":               (*hook).stop,
+			"StopFailure":        says(registry.Idle), // the turn crashed
+			"PermissionRequest":  says(registry.Waiting),
+			"Notification":       (*hook).notification,
+			"SessionEnd":         (*hook).sessionEnd,
+			"FileChanged":        (*hook).bell,
+		}
+	case registry.Codex:
+		return map[string]action{
+			"SessionStart":      (*hook).sessionStart,
+			"UserPromptSubmit":  (*hook).prompt,
+			"PreToolUse":        (*hook).tool,
+			"PostToolUse":       (*hook).tool,
+			"Stop":              (*hook).stop,
+			"Interrupt":         says(registry.Idle),
+			"PermissionRequest": says(registry.Waiting),
+			"SessionEnd":        (*hook).sessionEnd,
+		}
+	}
+	return nil
+}
+
+// says only records what the session does now.
+func says(word string) action {
+	return func(h *hook) (int, error) { return 0, errors.Join(h.status(word), h.note("")) }
+}
+
+// hook is one run.
+type hook struct {
+	Call
+	in   payload
+	at   time.Time
+	home string
+	key  string // the session's box
+	mail *mailbox.Store
+	reg  *registry.Registry
+
+	last    registry.Drop // what earlier hooks left
+	entered bool          // this run is the first of its session
+
+	shown []string // ids that went out
+	bytes int      // and the size of the text
+}
+
+var errNoHome = errors.New("neither PEERMUX_HOME nor HOME is an absolute path")
+
+func newHook(c Call, in payload, at time.Time) (*hook, error) {
+	home := c.Env("PEERMUX_HOME")
+	if home == "" && filepath.IsAbs(c.Env("HOME")) {
+		home = filepath.Join(c.Env("HOME"), ".peermux")
+	}
+	if !filepath.IsAbs(home) {
+		return nil, errNoHome
+	}
+	store, err := mailbox.Open(home, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &hook{
+		Call: c, in: in, at: at, home: home,
+		key:  mailbox.SessionKey(in.SessionID),
+		mail: store,
+		reg:  registry.Open(home, c.Now),
+	}, nil
+}
+
+// headless reports whether nobody sits at the session. Claude Code names its
+// entry point "cli" in a terminal and "sdk-…" in claude -p and in programs.
+func (h *hook) headless() bool {
+	entry := h.Env("CLAUDE_CODE_ENTRYPOINT")
+	return h.Client == registry.Claude && entry != "" && entry != "cli"
+}
+
+func (h *hook) status(word string) error { return h.reg.SetStatus(h.key, word, h.at) }
+
+// exists reports whether a file may be worth opening.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

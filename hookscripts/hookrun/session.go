@@ -1,0 +1,182 @@
+package hookrun
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"peermux/internal/proc"
+	"peermux/registry"
+)
+
+// firedEvery is how exactly the drop tells when an event fired last. Writing it
+// for every tool call would cost more than the rest of the hook.
+const firedEvery = time.Minute
+
+// note keeps the drop: it makes one for a session that is seen for the first
+// time, and records that this event fired, with a mark if there is one.
+func (h *hook) note(mark string) error {
+	var known bool
+	if h.last, known = h.reg.DropOf(h.key); !known {
+		return h.enter(mark)
+	}
+	if mark == "" && h.at.Sub(h.last.Hooks[h.Event]).Abs() < firedEvery {
+		return nil
+	}
+	return h.reg.PutDrop(h.drop(mark))
+}
+
+func (h *hook) drop(mark string) registry.Drop {
+	hooks := map[string]time.Time{h.Event: h.at}
+	if mark != "" {
+		hooks[mark] = h.at
+	}
+	return registry.Drop{
+		Box: h.key, Client: h.Client, SessionID: h.in.SessionID, Transcript: h.in.Transcript, CWD: h.in.CWD,
+		Source: h.in.Source, Event: h.Event, At: h.at, Headless: h.headless(), Hooks: hooks,
+	}
+}
+
+// enter is the first sight of a session, at its SessionStart or, where that did
+// not fire, at any other event: mail of the session that it continues is moved
+// to it, and the drop tells its MCP server who it is.
+func (h *hook) enter(mark string) error {
+	h.entered = true
+	chain, err := proc.Ancestors(h.PID)
+	if err != nil {
+		return err
+	}
+	d := h.drop(mark)
+	for _, p := range chain {
+		d.PIDs = append(d.PIDs, p.ID)
+	}
+	return errors.Join(h.follow(chain), h.reg.PutDrop(d))
+}
+
+// follow moves the mail here when the client process went on from another
+// session to this one: after /clear and /resume. The MCP server does the same
+// when it notices; whoever comes first, the move is done once.
+func (h *hook) follow(chain []proc.Info) error {
+	if h.headless() || h.in.Source == registry.SourceStartup {
+		return nil
+	}
+	live, err := h.reg.Peek()
+	if err != nil {
+		return err
+	}
+	prev, ok := h.predecessor(live, chain)
+	if !ok {
+		return nil
+	}
+	v := registry.Succession(prev, registry.Step{
+		SessionID: h.in.SessionID, Source: h.in.Source, Client: prev.Client,
+		// Without a SessionStart only the transcript tells a fork, which begins
+		// with lines of the session it was copied from.
+		TranscriptSeen: true, ForkedFrom: h.forkedFrom(prev.SessionID),
+	})
+	if !v.Move || v.From == h.key {
+		return nil
+	}
+	err = h.mail.Move(v.From, h.key)
+	return errors.Join(err, h.reg.RemoveDrop(v.From), h.reg.RemoveStatus(v.From))
+}
+
+// forkedFrom is id when the transcript begins as a copy of that session's.
+func (h *hook) forkedFrom(id string) string {
+	f, err := os.Open(h.in.Transcript)
+	if err != nil {
+		return "" // nothing was copied
+	}
+	defer f.Close()
+	start := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, start)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return ""
+	}
+	if bytes.Contains(start[:n], []byte(`"forkedFrom"`)) && bytes.Contains(start[:n], []byte(id)) {
+		return id
+	}
+	return ""
+}
+
+// predecessor finds the one entry of our client's process that is under another
+// session id. None, when this session has an entry itself, and none when there
+// are several: a wrong guess would give away somebody's mail.
+func (h *hook) predecessor(live []registry.Entry, chain []proc.Info) (registry.Entry, bool) {
+	if slices.ContainsFunc(live, func(e registry.Entry) bool { return e.SessionID == h.in.SessionID }) {
+		return registry.Entry{}, false
+	}
+	for _, p := range chain {
+		var found []registry.Entry
+		for _, e := range live {
+			if e.Client.Kind == h.Client && e.Client.ID() == p.ID && h.mayPrecede(e) {
+				found = append(found, e)
+			}
+		}
+		if len(found) > 0 {
+			return found[0], len(found) == 1
+		}
+	}
+	return registry.Entry{}, false
+}
+
+// mayPrecede rules out the other threads of a Codex process: with its daemon,
+// one process runs all sessions (0.171.0), and only /clear says that a thread
+// replaces another one.
+func (h *hook) mayPrecede(e registry.Entry) bool {
+	if h.Client != registry.Codex {
+		return true
+	}
+	return h.in.Source == "clear" && e.CWD == h.in.CWD && h.mail.Resolve(e.Box) == e.Box
+}
+
+// foreign reports whether this event comes from a headless run under the id of a
+// session that lives in another process (claude -p --resume ID).
+func (h *hook) foreign() bool {
+	if !h.headless() {
+		return false
+	}
+	e, live, err := h.reg.BySession(h.in.SessionID)
+	if err != nil || !live {
+		return false
+	}
+	chain, err := proc.Ancestors(h.PID)
+	return err != nil || !isAncestor(e.Client.ID(), chain)
+}
+
+func isAncestor(id proc.ID, chain []proc.Info) bool {
+	return slices.ContainsFunc(chain, func(p proc.Info) bool { return p.ID == id })
+}
+
+// sessionEnd closes what hooks keep about a session. The mail stays: after
+// /clear and /resume the next session takes it along, else it waits. Clients cut
+// this event short, so nothing depends on it.
+func (h *hook) sessionEnd() (int, error) {
+	err := errors.Join(h.reg.RemoveDrop(h.key), h.reg.RemoveStatus(h.key))
+	if h.in.Reason == "clear" || h.in.Reason == "resume" {
+		return 0, err // the client and its server live on
+	}
+	return 0, errors.Join(err, h.removeEntries())
+}
+
+// removeEntries takes the ended session off the list before its server's process
+// is gone.
+func (h *hook) removeEntries() error {
+	live, err := h.reg.Peek()
+	if err != nil {
+		return err
+	}
+	chain, err := proc.Ancestors(h.PID)
+	if err != nil {
+		return err
+	}
+	for _, e := range live {
+		if e.SessionID == h.in.SessionID && isAncestor(e.Client.ID(), chain) {
+			err = errors.Join(err, h.reg.Remove(e.PID, e.Start))
+		}
+	}
+	return err
+}
