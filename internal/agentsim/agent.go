@@ -233,10 +233,13 @@ func (a *agent) finish(ctx context.Context) {
 		a.say(<-a.turn.lines)
 	}
 	a.messages = a.turn.messages
-	left := a.turn.leftover()
+	left, interrupted := a.turn.leftover(), a.turn.interrupted
 	a.turn, a.view.busy = nil, false
 	if err := a.id.setStatus("idle"); err != nil {
 		a.log.add(Note, "status: %v", err)
+	}
+	if interrupted && a.id.client == "codex" { // Claude has no event for it
+		a.hooks.run(ctx, "Interrupt", a.id.payload(map[string]any{}), a.id.hookEnv()...)
 	}
 	a.log.add(Idle, "")
 	switch {

@@ -24,6 +24,8 @@ type turn struct {
 	done     chan struct{} // closed when the turn is over
 	calls    int
 
+	interrupted bool // by Esc; read when done is closed
+
 	mu    sync.Mutex
 	notes []string // notifications that came meanwhile
 }
@@ -55,7 +57,10 @@ const maxAnswers = 50
 
 func (t *turn) run() {
 	defer close(t.done)
-	defer t.cancel()
+	defer func() {
+		t.interrupted = t.ctx.Err() != nil
+		t.cancel()
+	}()
 	t.add("user", t.prompt)
 	t.record("user", t.prompt)
 	t.hook("UserPromptSubmit", map[string]any{"prompt": t.prompt})

@@ -37,6 +37,7 @@ type Options struct {
 	Hook    string   // the peermux-hook program
 	Agent   []string // what runs [agentsim.Main]
 	NoTmux  bool     // PTYs even where tmux is installed
+	Temp    string   // where the demo's folder is made; empty: /tmp
 }
 
 // limit ends a demo in which something hangs; it takes about five seconds.
@@ -101,9 +102,9 @@ func object(pairs ...string) string {
 
 // prepare makes the folder, with a home and two repositories in it.
 func (d *demo) prepare(ctx context.Context) error {
-	root := os.TempDir()
-	if _, err := os.Stat("/tmp"); err == nil {
-		root = "/tmp" // macOS's own is too long for the unix sockets below it
+	root := d.o.Temp
+	if root == "" {
+		root = "/tmp" // macOS's $TMPDIR is too long for the unix sockets below it
 	}
 	var err error
 	if d.dir, err = os.MkdirTemp(root, "peermux-demo-"); err != nil {

@@ -11,8 +11,7 @@ import (
 // clients or the bench changed, and the other failures say nothing.
 func TestClientsAlone(t *testing.T) {
 	b := newBench(t)
-	claude := b.startClaude(t, "claude")
-	codex := b.startCodex(t, "codex")
+	claude, codex := b.startPair(t)
 
 	for _, s := range []*session{claude, codex} {
 		tool := map[string]string{

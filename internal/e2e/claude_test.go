@@ -34,17 +34,37 @@ func writeJSON(t *testing.T, path string, v any) {
 }
 
 // startClaude starts an interactive Claude Code and waits until it takes input.
-// Without a permission mode it would start in auto mode, whose check cannot run
-// against a mock and asks at each tool (2.1.328).
 func (b *bench) startClaude(t *testing.T, name string, args ...string) *session {
+	t.Helper()
+	s := b.launchClaude(t, name, args...)
+	s.readyClaude(t)
+	return s
+}
+
+// launchClaude is startClaude without the wait. Without a permission mode it
+// would start in auto mode, whose check cannot run against a mock and asks at
+// each tool (2.1.328).
+func (b *bench) launchClaude(t *testing.T, name string, args ...string) *session {
 	t.Helper()
 	if !strings.Contains(strings.Join(args, " "), "--permission-mode") {
 		args = append(args, "--permission-mode", "bypassPermissions")
 	}
-	s := b.start(t, name, "claude", append([]string{"claude"}, args...)...)
+	return b.start(t, name, "claude", append([]string{"claude"}, args...)...)
+}
+
+func (s *session) readyClaude(t *testing.T) {
+	t.Helper()
 	s.waitScreen(t, 30*time.Second, `^❯`)
 	s.waitIdle(t, 10*time.Second)
-	return s
+}
+
+// startPair starts one of each client, side by side: a start takes seconds.
+func (b *bench) startPair(t *testing.T) (claude, codex *session) {
+	t.Helper()
+	claude = b.launchClaude(t, "claude")
+	codex = b.startCodex(t, "codex")
+	claude.readyClaude(t)
+	return claude, codex
 }
 
 // claudeState is Claude's own session file.

@@ -15,8 +15,7 @@ import (
 func TestMainJob(t *testing.T) {
 	b := newBench(t)
 	b.setup(t)
-	claude := b.startClaude(t, "claude")
-	codex := b.startCodex(t, "codex")
+	claude, codex := b.startPair(t)
 	pair := []*session{claude, codex}
 	other := func(s *session) *session {
 		if s == claude {
