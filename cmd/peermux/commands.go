@@ -11,7 +11,10 @@ type group struct {
 // returns it.
 func groups() []group {
 	return []group{
-		{"start", []command{versionCommand()}},
+		{"start", []command{demoCommand(), versionCommand()}},
+		{"sessions", []command{listCommand()}},
+		{"mail", []command{sendCommand(), askCommand(), replyCommand(), inboxCommand(), doneCommand(), broadcastCommand(), retractCommand(), countCommand(), statusCommand(), groupCommand()}},
+		{"shell", []command{completionCommand(), completeCommand(), mcpCommand(), standInCommand()}},
 	}
 }
 

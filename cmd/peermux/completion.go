@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+
+	"peermux/internal/switchboard"
 )
 
 // The completion scripts hold no list of their own: each asks
@@ -138,3 +140,21 @@ func matching(prefix string, candidates []string) []string {
 type nothing struct{}
 
 func (nothing) Write(p []byte) (int, error) { return len(p), nil }
+
+// liveTargets are the names in reach; a shell that asks for them gets none
+// rather than an error.
+func (a *app) liveTargets(ctx context.Context) []string {
+	s, err := a.open(ctx, "")
+	if err != nil {
+		return nil
+	}
+	res, err := s.board.List(ctx, s.actor, switchboard.ListRequest{})
+	if err != nil {
+		return nil
+	}
+	names := []string{"user\tthe person at the keyboard"}
+	for _, row := range res.Sessions {
+		names = append(names, row.Name+"\t"+row.Client+", "+row.Status)
+	}
+	return names
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"peermux/internal/switchboard"
+)
+
+func broadcastCommand() command {
+	return command{
+		name: "broadcast", args: "[BODY|-]", short: "tell every session of the project, group or machine",
+		long:     "Nobody is woken by it and nobody owes an answer; each session sees it once, at its next turn or tool call.",
+		examples: []string{`peermux broadcast "the release branch is pushed, hold off on app/"`, `peermux broadcast "schema migration running" --kind lock --scope group`},
+		flags: func(fs *flag.FlagSet) runFunc {
+			var r switchboard.BroadcastRequest
+			fs.StringVar(&r.Scope, "scope", "project", "`project`, group, global, or repos (each repository once)")
+			fs.StringVar(&r.Kind, "kind", "note", "`note`, lock (shown until released) or a word of yours")
+			from := fs.String("from", "", "act as this app of the gateway: `name`")
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(ctx context.Context, a *app, args []string) error {
+				body, err := a.body(args)
+				if err != nil {
+					return err
+				}
+				s, err := a.open(ctx, *from)
+				if err != nil {
+					return err
+				}
+				r.Body = body
+				res, err := s.board.Broadcast(ctx, s.actor, r)
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return writeJSON(a.out, res)
+				}
+				reach := "nobody right now"
+				if len(res.InReach) > 0 {
+					reach = strings.Join(res.InReach, ", ")
+				}
+				fmt.Fprintf(a.out, "%s to %s, in reach: %s\n", res.MessageID, res.Scope, reach)
+				a.notes(res.Notes)
+				return nil
+			}
+		},
+	}
+}
+
+func retractCommand() command {
+	return command{
+		name: "retract", args: "ID", short: "withdraw an own broadcast for those who have not seen it",
+		examples: []string{"peermux retract 01KBB0T6Z2", "peermux retract 01KBB0T6Z2 --from ci"},
+		flags: func(fs *flag.FlagSet) runFunc {
+			from := fs.String("from", "", "act as this app of the gateway: `name`")
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(ctx context.Context, a *app, args []string) error {
+				if len(args) != 1 {
+					return usageError{msg: "one message id, please", hint: "peermux broadcast printed it"}
+				}
+				s, err := a.open(ctx, *from)
+				if err != nil {
+					return err
+				}
+				res, err := s.board.Retract(ctx, s.actor, args[0])
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return writeJSON(a.out, res)
+				}
+				_, err = fmt.Fprintf(a.out, "%s is %s\n", res.MessageID, res.State)
+				return err
+			}
+		},
+	}
+}
+
+func groupCommand() command {
+	return command{
+		name: "group", args: "[NAME]", short: "show, join or leave the project's group",
+		examples: []string{"peermux group payments", "peermux group --leave"},
+		flags: func(fs *flag.FlagSet) runFunc {
+			leave := fs.Bool("leave", false, "leave the group")
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(ctx context.Context, a *app, args []string) error {
+				if len(args) > 1 || *leave && len(args) > 0 {
+					return usageError{msg: "one group name, or --leave", hint: "peermux group payments"}
+				}
+				s, err := a.open(ctx, "")
+				if err != nil {
+					return err
+				}
+				var res switchboard.GroupResult
+				switch {
+				case *leave:
+					res, err = s.board.SetGroup(ctx, s.actor, "")
+				case len(args) == 1:
+					res, err = s.board.SetGroup(ctx, s.actor, args[0])
+				default:
+					res, err = s.board.Group(s.actor)
+				}
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return writeJSON(a.out, res)
+				}
+				return a.printGroup(res)
+			}
+		},
+	}
+}
+
+func (a *app) printGroup(res switchboard.GroupResult) error {
+	if res.Group == "" {
+		fmt.Fprintf(a.out, "%s is in no group\n", res.Project)
+		if len(res.Groups) > 0 {
+			fmt.Fprintf(a.out, "groups: %s\n", strings.Join(res.Groups, ", "))
+		}
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s is in group %s with:\n", res.Project, res.Group)
+	for _, m := range res.Members {
+		fmt.Fprintf(a.out, "  %s\n", m)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"peermux/internal/switchboard"
+)
+
+func sendCommand() command {
+	return command{
+		name: "send", args: "TARGET [BODY|-]", short: "send a message; prints its id and what to expect",
+		long: `TARGET is a session's name or id, %PANE, pid:N, claude or codex when only one is in
+reach, repo:NAME or repo:/path for a repository, user for the person, app:NAME.
+The body comes from the argument, or from stdin.`,
+		examples: []string{`peermux send reviewer "parser.go is ready"`, `git diff | peermux send codex - --subject "please review" --task`},
+		flags: func(fs *flag.FlagSet) runFunc {
+			var r switchboard.SendRequest
+			fs.StringVar(&r.Subject, "subject", "", "one `line` that says what it is about")
+			fs.StringVar(&r.Urgency, "urgency", "", "`low` (no wake, no answer needed), normal or high")
+			fs.BoolVar(&r.Task, "task", false, "it stays open until the receiver closes it")
+			fs.StringVar(&r.ReplyTo, "reply-to", "", "`id` of the message that this follows")
+			fs.StringVar(&r.Wake, "wake", "auto", "`auto` or off")
+			from := fs.String("from", "", "act as this app of the gateway: `name`")
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(ctx context.Context, a *app, args []string) error {
+				if len(args) == 0 {
+					return usageError{msg: "no target", hint: "peermux list shows the names"}
+				}
+				body, err := a.body(args[1:])
+				if err != nil {
+					return err
+				}
+				s, err := a.open(ctx, *from)
+				if err != nil {
+					return err
+				}
+				r.Target, r.Body = args[0], body
+				res, err := s.board.Send(ctx, s.actor, r)
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return writeJSON(a.out, res)
+				}
+				return a.printSent(res)
+			}
+		},
+	}
+}
+
+func (a *app) printSent(res switchboard.SendResult) error {
+	fmt.Fprintf(a.out, "%s to %s: %s\n", res.MessageID, res.Target, outlook(res.Outlook, res.Why))
+	a.notes(res.Notes)
+	return nil
+}
+
+// outlook says in words what a sender may expect.
+func outlook(word, why string) string {
+	text := map[string]string{
+		"shown_soon": "shown at its next tool call",
+		"woken":      "woken to read it",
+		"next_turn":  "shown at its next turn",
+		"held":       "not woken now",
+		"no_reader":  "kept, nobody reads it now",
+	}[word]
+	if text == "" {
+		text = word
+	}
+	if why != "" {
+		text += " (" + why + ")"
+	}
+	return text
+}
+
+func replyCommand() command {
+	return command{
+		name: "reply", args: "ID [BODY|-]", short: "answer a message by its id",
+		examples: []string{`peermux reply 01KBB0T6Z2 "yes, merge it"`, `peermux reply 01KBB0T6Z2 "done in 3f2a1c" --done`},
+		flags: func(fs *flag.FlagSet) runFunc {
+			done := fs.Bool("done", false, "it also closes the task")
+			box := fs.String("box", "", "answer from the box of `target` (repo:NAME)")
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(ctx context.Context, a *app, args []string) error {
+				if len(args) == 0 {
+					return usageError{msg: "no message id", hint: "peermux inbox --peek shows the ids"}
+				}
+				body, err := a.body(args[1:])
+				if err != nil {
+					return err
+				}
+				s, err := a.open(ctx, "")
+				if err != nil {
+					return err
+				}
+				_, actor, err := s.in(*box)
+				if err != nil {
+					return err
+				}
+				res, err := s.board.Reply(ctx, actor, switchboard.ReplyRequest{MessageID: args[0], Body: body, Done: *done})
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return writeJSON(a.out, res)
+				}
+				if res.StillOpen {
+					a.notes([]string{"the task is still open; peermux done " + res.ReplyTo + " closes it"})
+				}
+				return a.printSent(res.SendResult)
+			}
+		},
+	}
+}
