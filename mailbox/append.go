@@ -118,7 +118,7 @@ type update struct {
 // update runs change on a box under its lock, and when change is not done there,
 // on the box that it moved to. A missing box without create is passed over.
 func (s *Store) update(key string, u update, change func(*tx) (done bool, err error)) error {
-	for seen := map[string]bool{}; key != ""; {
+	for seen := map[string]bool{}; ; {
 		seen[key] = true
 		p, err := s.box(key)
 		if err != nil {
@@ -138,9 +138,8 @@ func (s *Store) update(key string, u update, change func(*tx) (done bool, err er
 			return t.abandon(err)
 		}
 		key = t.idx.movedTo
-		if err := t.end(u.sync && done); err != nil || done {
+		if err := t.end(u.sync && done); err != nil || done || key == "" {
 			return err
 		}
 	}
-	return nil
 }

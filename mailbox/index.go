@@ -102,19 +102,31 @@ func (x *index) message(id, line []byte) {
 	if len(id) == 0 {
 		return
 	}
-	if bytes.Compare(id, x.maxID) <= 0 {
-		// Ids nearly always rise, so this is rare: is it a second copy?
-		for i := range x.entries {
-			if e := &x.entries[i]; !e.away && bytes.Equal(e.id, id) {
-				return
-			}
-		}
-	} else if len(id) == idLen {
+	if len(id) == idLen && bytes.Compare(id, x.maxID) > 0 {
 		x.maxID = id
+	} else if x.has(id) {
+		return
 	}
 	x.entries = append(x.entries, entry{id: id, line: line})
 	x.waiting++
 	x.bytes += len(line)
+}
+
+// has looks for a first copy of a message. Ids nearly always rise, so it is rarely
+// asked. A copy that is damaged makes way.
+func (x *index) has(id []byte) bool {
+	for i := range x.entries {
+		e := &x.entries[i]
+		if e.away || !bytes.Equal(e.id, id) {
+			continue
+		}
+		if _, ok := parseMessage(e.line); ok {
+			return true
+		}
+		x.show(e, false)
+		e.away = true
+	}
+	return false
 }
 
 // about takes in what a line says about a message, or about an own question.

@@ -20,6 +20,8 @@ type tx struct {
 	f    *os.File
 	snap *snapshot
 	idx  *index
+
+	wrote bool // the snapshot is older than the file
 }
 
 // begin locks the journal of p and reads its hot part. Without create a missing
@@ -112,12 +114,12 @@ func (t *tx) syncName() error {
 
 // whole is the entire journal, the settled part included.
 func (t *tx) whole() ([]byte, error) {
-	if t.snap.base > 0 {
+	if t.snap.base > 0 || t.wrote {
 		v, err := read(t.f, t.snap.size, true)
 		if err != nil {
 			return nil, fmt.Errorf("mailbox: %w", err)
 		}
-		t.snap = v
+		t.snap, t.wrote = v, false
 	}
 	return t.snap.data, nil
 }
@@ -128,8 +130,8 @@ func (t *tx) write(lines []byte) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	if hot := t.snap.data; len(hot) > 0 && hot[len(hot)-1] != '\n' {
-		lines = append([]byte("\n"), lines...) // a writer died in the middle of its line
+	if data := t.snap.data; !t.wrote && len(data) > 0 && data[len(data)-1] != '\n' {
+		lines = append([]byte{'\n'}, lines...) // a writer died in the middle of its line
 	}
 	if _, err := t.f.Write(lines); err != nil {
 		err = fmt.Errorf("mailbox: nothing was stored: %w", err)
@@ -140,7 +142,7 @@ func (t *tx) write(lines []byte) error {
 		return err
 	}
 	t.snap.size += int64(len(lines))
-	t.snap.data = append(t.snap.data, lines...)
+	t.wrote = true
 	t.idx.scan(lines)
 	return nil
 }

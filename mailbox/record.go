@@ -86,21 +86,26 @@ func head(line []byte) (t, id []byte, ok bool) {
 	if !bytes.HasPrefix(line, recordStart) || line[len(line)-1] != '}' {
 		return nil, nil, false
 	}
-	rest := line[len(recordStart):]
-	end := bytes.IndexByte(rest, '"')
-	if end < 0 || !bytes.HasPrefix(rest[end+1:], idStart) {
+	t, rest, ok := word(line[len(recordStart):])
+	if !ok || !bytes.HasPrefix(rest, idStart) {
 		return nil, nil, false
 	}
-	t, rest = rest[:end], rest[end+1+len(idStart):]
-	end = bytes.IndexByte(rest, '"')
-	if end < 0 {
-		return nil, nil, false
+	id, _, ok = word(rest[len(idStart):])
+	return t, id, ok
+}
+
+// word cuts data at its first quote. It wants plain ASCII before that, which means
+// the same to whoever decodes it.
+func word(data []byte) (w, rest []byte, ok bool) {
+	for i, c := range data {
+		switch {
+		case c == '"':
+			return data[:i], data[i+1:], true
+		case c == '\\', c < ' ', c > '~':
+			return nil, nil, false
+		}
 	}
-	id = rest[:end]
-	if bytes.IndexByte(id, '\\') >= 0 || bytes.IndexByte(t, '\\') >= 0 {
-		return nil, nil, false
-	}
-	return t, id, true
+	return nil, nil, false
 }
 
 // slowHead reads type and id of any JSON object: other programs may space their
@@ -122,6 +127,9 @@ func parseMessage(line []byte) (Message, bool) {
 	if json.Unmarshal(line, &r) != nil || r.T != recMsg || r.ID == "" {
 		return Message{}, false
 	}
+	if _, id, ok := head(line); ok && string(id) != r.ID {
+		return Message{}, false // two ids: damaged
+	}
 	return r.Message, true
 }
 
@@ -129,13 +137,18 @@ func parseMessage(line []byte) (Message, bool) {
 // and id still count: what a receipt says is said by them.
 func parseNote(line []byte) (note, bool) {
 	var n note
-	if json.Unmarshal(line, &n) == nil && n.T != "" {
-		return n, true
-	}
-	if t, id, ok := head(line); ok && receipt(string(t)) {
+	err := json.Unmarshal(line, &n)
+	t, id, ok := head(line)
+	switch {
+	case !ok:
+		return n, err == nil && n.T != ""
+	case err != nil && !receipt(string(t)):
+		return note{}, false
+	case err != nil:
 		return note{T: string(t), ID: string(id)}, true
 	}
-	return note{}, false
+	n.T, n.ID = string(t), string(id)
+	return n, true
 }
 
 func receipt(t string) bool {
