@@ -94,7 +94,7 @@ func (p part) explain(err error) error {
 // install adds the part to its file.
 func (p part) install(ctx context.Context, e Env, o Options) (Change, error) {
 	c := Change{Client: p.client, What: p.what, File: p.path}
-	had := false
+	had, copied := false, false
 	before, after, err := p.apply(ctx, e, o.DryRun, func(f userfile.Content) (userfile.Content, error) {
 		var err error
 		if had, err = p.has(f.Data); err != nil {
@@ -107,11 +107,14 @@ func (p part) install(ctx context.Context, e Env, o Options) (Change, error) {
 		// An empty file stays one as long as nothing is added to it.
 		after := userfile.Content{Data: text, Exists: f.Exists || len(text) > 0}
 		if !o.DryRun && !after.Equal(f) {
-			err = p.keepCopy(f)
+			copied, err = p.keepCopy(f)
 		}
 		return after, err
 	})
 	if err != nil {
+		if copied {
+			err = errors.Join(err, os.Remove(p.backup()))
+		}
 		return c, err
 	}
 	switch {
@@ -129,19 +132,24 @@ func (p part) install(ctx context.Context, e Env, o Options) (Change, error) {
 }
 
 // keepCopy puts the file's text beside it before the first thing of ours goes
-// in. What is left of an earlier installation is not the text before us.
-func (p part) keepCopy(f userfile.Content) error {
+// in. What is left of an earlier installation is not the text before us, and
+// a file that isn't there has none: then no copy must be there either.
+func (p part) keepCopy(f userfile.Content) (copied bool, err error) {
 	ours, err := p.any(f.Data)
 	if err != nil || ours {
-		return err
+		return false, err
 	}
 	if _, _, err := userfile.Edit(p.backup(), func(userfile.Content) (userfile.Content, error) { return f, nil }); err != nil {
-		return fmt.Errorf("keep a copy: %w", err)
+		return false, fmt.Errorf("keep a copy: %w", err)
 	}
-	if info, err := os.Stat(p.path); err == nil {
-		return os.Chmod(p.backup(), info.Mode().Perm())
+	if !f.Exists {
+		return false, nil
 	}
-	return nil
+	info, err := os.Stat(p.path)
+	if err != nil {
+		return true, err
+	}
+	return true, os.Chmod(p.backup(), info.Mode().Perm())
 }
 
 // remove takes the part out of its file.

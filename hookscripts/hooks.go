@@ -147,13 +147,6 @@ func dropHooks(doc, before *jsonedit.Doc, keep func(event string) bool) error {
 	if !ok || all.Kind() != '{' {
 		return nil
 	}
-	was := func(path ...string) bool {
-		if before == nil {
-			return false
-		}
-		_, ok := before.At(path...)
-		return ok
-	}
 	took := false
 	for _, event := range all.Keys() {
 		ours := oursIn(doc, event)
@@ -170,16 +163,32 @@ func dropHooks(doc, before *jsonedit.Doc, keep func(event string) bool) error {
 				return err
 			}
 		}
-		if groups, _ := doc.At("hooks", event); groups.Len() == 0 && !was("hooks", event) {
-			if err := doc.Delete("hooks", event); err != nil {
-				return err
-			}
+		if err := tidy(doc, before, "hooks", event); err != nil {
+			return err
 		}
 	}
-	if all, _ := doc.At("hooks"); took && all.Len() == 0 && !was("hooks") {
-		return doc.Delete("hooks")
+	if !took {
+		return nil
 	}
-	return nil
+	return tidy(doc, before, "hooks")
+}
+
+// tidy looks after a container that ours may have left empty: it goes, unless
+// it stood in before, where it then is again what it was.
+func tidy(doc, before *jsonedit.Doc, path ...string) error {
+	now, ok := doc.At(path...)
+	if !ok || now.Len() > 0 {
+		return nil
+	}
+	if before != nil {
+		if was, ok := before.At(path...); ok {
+			if was.Len() > 0 || was.Kind() != now.Kind() {
+				return nil
+			}
+			return doc.Put(path, was.Raw())
+		}
+	}
+	return doc.Delete(path...)
 }
 
 func shapeError(n jsonedit.Node, what, want string) error {

@@ -95,15 +95,7 @@ func dropClaudeServer(doc, before *jsonedit.Doc) error {
 	if err := doc.Delete("mcpServers", serverName); err != nil {
 		return err
 	}
-	if servers, _ := doc.At("mcpServers"); servers.Len() > 0 {
-		return nil
-	}
-	if before != nil {
-		if _, was := before.At("mcpServers"); was {
-			return nil
-		}
-	}
-	return doc.Delete("mcpServers")
+	return tidy(doc, before, "mcpServers")
 }
 
 // approveClaude lets Claude Code run our tools without asking.
@@ -149,21 +141,13 @@ func dropClaudeApproval(doc, before *jsonedit.Doc) error {
 	if i == "" || before != nil && approvalIndex(before) != "" {
 		return nil
 	}
-	path := []string{"permissions", "allow", i}
-	for {
-		if err := doc.Delete(path...); err != nil {
-			return err
-		}
-		path = path[:len(path)-1]
-		if n, _ := doc.At(path...); len(path) == 0 || n.Len() > 0 {
-			return nil
-		}
-		if before != nil {
-			if _, was := before.At(path...); was {
-				return nil
-			}
-		}
+	if err := doc.Delete("permissions", "allow", i); err != nil {
+		return err
 	}
+	if err := tidy(doc, before, "permissions", "allow"); err != nil {
+		return err
+	}
+	return tidy(doc, before, "permissions")
 }
 
 func codexServer() []string { return []string{"mcp_servers", serverName} }

@@ -175,16 +175,18 @@ func trustRows(doc *tomledit.Doc) []trustRow {
 	return rows
 }
 
-// trustPart is the trust in config.toml: rows to be there, and the new names
-// of keys whose hooks move when ours go.
-func (e Env) trustPart(rows []trustRow, moved map[string]string) part {
+// trustPart is the trust in config.toml: rows to be there, and for each hook
+// of others the key it has when ours are gone.
+func (e Env) trustPart(rows []trustRow, others map[string]string) part {
 	any := tomlHas(func(doc *tomledit.Doc) bool { return hasCodexServer(doc) || len(trustRows(doc)) > 0 })
 	return part{
 		client: Codex, what: "trust", path: e.codexConfig(), note: func([]byte) string { return "" },
 		add:  tomlChange(func(doc *tomledit.Doc, _ bool) error { return addTrust(doc, rows) }),
-		drop: tomlDrop(func(doc *tomledit.Doc) error { return dropTrust(doc, moved) }),
+		drop: tomlDrop(func(doc *tomledit.Doc) error { return dropTrust(doc, others) }),
 		has: tomlHas(func(doc *tomledit.Doc) bool {
-			return len(trustRows(doc)) > 0 || slices.ContainsFunc(doc.Names(trustState()...), func(key string) bool { _, ok := moved[key]; return ok })
+			return len(trustRows(doc)) > 0 || slices.ContainsFunc(doc.Names(trustState()...), func(key string) bool {
+				return others[key] != "" && others[key] != key
+			})
 		}),
 		any: any,
 	}
@@ -206,16 +208,22 @@ func addTrust(doc *tomledit.Doc, rows []trustRow) error {
 	return nil
 }
 
-// dropTrust deletes our rows and gives the rows of others their new keys.
-func dropTrust(doc *tomledit.Doc, moved map[string]string) error {
+// dropTrust deletes our rows and gives the rows of others their new keys. A
+// row of ours under a key that is another's hook by now has become that one's.
+func dropTrust(doc *tomledit.Doc, others map[string]string) error {
 	for _, row := range trustRows(doc) {
-		if err := doc.Delete(append(trustState(), row.key)...); err != nil {
+		path := append(trustState(), row.key)
+		change := doc.Delete
+		if others[row.key] != "" {
+			change = doc.Uncomment
+		}
+		if err := change(path...); err != nil {
 			return err
 		}
 	}
 	moves := map[string]string{}
-	for from, to := range moved {
-		if _, ok := doc.Value(append(trustState(), from)...); ok {
+	for from, to := range others {
+		if _, ok := doc.Value(append(trustState(), from)...); ok && from != to {
 			moves[from] = to
 		}
 	}
@@ -238,9 +246,9 @@ func (e Env) removeCodexHooks(ctx context.Context, p part, o Options) (Change, e
 	if err != nil {
 		return Change{}, err
 	}
-	moved := map[string]string{}
+	var others map[string]string
 	if doc, err := jsonedit.Parse(f.Data); err == nil {
-		moved = e.movedKeys(doc)
+		others = e.othersKeys(doc)
 	}
 	c, err := p.remove(ctx, e, o)
 	if err != nil {
@@ -254,15 +262,15 @@ func (e Env) removeCodexHooks(ctx context.Context, p part, o Options) (Change, e
 	if err != nil {
 		return c, fmt.Errorf("%s: %w; the trust in our hooks stays there", e.codexConfig(), err)
 	}
-	t, err := e.trustPart(trustRows(doc), moved).remove(ctx, e, o)
+	t, err := e.trustPart(trustRows(doc), others).remove(ctx, e, o)
 	c.Diff += t.Diff
 	return c, err
 }
 
-// movedKeys are the keys of others' hooks that change when ours are taken out
-// of doc.
-func (e Env) movedKeys(doc *jsonedit.Doc) map[string]string {
-	moved := map[string]string{}
+// othersKeys gives, for the key of each hook in doc that isn't ours, its key
+// when ours are taken out.
+func (e Env) othersKeys(doc *jsonedit.Doc) map[string]string {
+	keys := map[string]string{}
 	all, _ := doc.At("hooks")
 	for _, event := range all.Keys() {
 		ours := map[string]bool{}
@@ -278,10 +286,7 @@ func (e Env) movedKeys(doc *jsonedit.Doc) map[string]string {
 				if ours[i+":"+j] {
 					continue
 				}
-				from, to := e.trustKey(event, i, j), e.trustKey(event, strconv.Itoa(newGroup), strconv.Itoa(newHook))
-				if from != to {
-					moved[from] = to
-				}
+				keys[e.trustKey(event, i, j)] = e.trustKey(event, strconv.Itoa(newGroup), strconv.Itoa(newHook))
 				newHook++
 			}
 			if newHook > 0 || list.Len() == 0 {
@@ -289,7 +294,7 @@ func (e Env) movedKeys(doc *jsonedit.Doc) map[string]string {
 			}
 		}
 	}
-	return moved
+	return keys
 }
 
 // trustKey is Codex's name for a hook: file, event in snake case, position.

@@ -27,6 +27,15 @@ func (d *Doc) Set(path []string, key, raw string) error {
 	return d.insert(obj, Quote(key), raw)
 }
 
+// Put replaces the value at path by raw, byte for byte.
+func (d *Doc) Put(path []string, raw string) error {
+	n, ok := d.At(path...)
+	if !ok || n.value == nil {
+		return fmt.Errorf("%s is not there", where(path))
+	}
+	return d.splice(cut{n.value.StartOffset, n.value.EndOffset, raw})
+}
+
 // Append adds the JSON value raw at the end of the array at path.
 func (d *Doc) Append(path []string, raw string) error {
 	arr, ok := d.At(path...)

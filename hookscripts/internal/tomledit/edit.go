@@ -82,6 +82,20 @@ func (d *Doc) Delete(path ...string) error {
 	}
 }
 
+// Uncomment removes the comment behind the header of the table path.
+func (d *Doc) Uncomment(path ...string) error {
+	for _, t := range d.tables[1:] {
+		if t.array || !slices.EqualFunc(t.keys, path, isNamed) {
+			continue
+		}
+		from := t.keys[len(t.keys)-1].to
+		from += bytes.IndexByte(d.src[from:], ']') + 1
+		to := from + len(bytes.TrimRight(d.src[from:nextLine(d.src, from)], "\r\n"))
+		return d.splice(cut{from, to, ""})
+	}
+	return fmt.Errorf("no table [%s]", strings.Join(path, "."))
+}
+
 // blankBefore returns where the blank line before the line at begins, or at.
 func (d *Doc) blankBefore(at int) int {
 	for _, blank := range []string{"\n\r\n", "\n\n"} {

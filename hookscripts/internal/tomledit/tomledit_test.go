@@ -121,6 +121,18 @@ func TestRename(t *testing.T) {
 	}
 }
 
+func TestUncomment(t *testing.T) {
+	d := parse(t, "[a.\"#]\"] # why\r\nb = 1 # stays\r\n[c]")
+	check(t, d.Uncomment("a", "#]"))
+	check(t, d.Uncomment("c"))
+	if got, want := string(d.Bytes()), "[a.\"#]\"]\r\nb = 1 # stays\r\n[c]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if d.Uncomment("zz") == nil {
+		t.Error("no error for a table that is not there")
+	}
+}
+
 func TestSyntaxErrorsHaveAPosition(t *testing.T) {
 	tests := []struct {
 		text         string
