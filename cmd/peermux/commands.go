@@ -11,7 +11,7 @@ type group struct {
 // returns it.
 func groups() []group {
 	return []group{
-		{"start", []command{demoCommand(), versionCommand()}},
+		{"start", []command{setupCommand(), installHookCommand(), uninstallHookCommand(), demoCommand(), versionCommand()}},
 		{"sessions", []command{listCommand()}},
 		{"mail", []command{sendCommand(), askCommand(), replyCommand(), inboxCommand(), doneCommand(), broadcastCommand(), retractCommand(), countCommand(), statusCommand(), groupCommand()}},
 		{"shell", []command{completionCommand(), completeCommand(), mcpCommand(), standInCommand()}},

@@ -75,8 +75,8 @@ func (s *setup) flags(fs *flag.FlagSet) {
 }
 
 func (s *setup) run(ctx context.Context, a *app, args []string) error {
-	if len(args) > 0 {
-		return usageError{msg: "unexpected argument " + args[0], hint: "peermux setup -h"}
+	if err := noArgs(args); err != nil {
+		return err
 	}
 	s.app = a
 	executable, err := os.Executable()
@@ -218,10 +218,10 @@ func (s *setup) tilde(path string) string {
 // trust has Codex trust the hooks, once the person agreed.
 func (s *setup) trust(ctx context.Context) {
 	if s.opts.DryRun {
-		fmt.Fprintln(s.app.err, "Codex would be asked to trust the hooks, after you agreed")
+		s.app.notes([]string{"Codex would be asked to trust the hooks, after you agreed"})
 		return
 	}
-	fmt.Fprintln(s.app.err, "asking Codex which hooks it trusts…")
+	s.app.notes([]string{"asking Codex which hooks it trusts…"})
 	report, err := hookscripts.CodexTrust(ctx, s.env)
 	if err == nil && len(report.Untrusted()) > 0 && s.agreed(len(report.Untrusted())) {
 		report, err = hookscripts.TrustCodex(ctx, s.env)
