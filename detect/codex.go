@@ -1,11 +1,9 @@
 package detect
 
 import (
-	"errors"
-	"os"
+	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -25,28 +23,20 @@ func lockPath(home, thread string) string {
 
 // heldThreads lists the threads that a Codex process has loaded: it keeps the
 // writer lock of each open, from before the first turn until it unloads the
-// thread (0.171.0).
-func heldThreads(c client) ([]string, error) {
-	if c.PID == 0 {
-		return nil, errors.New("no client process is known")
-	}
-	dir := "/proc/" + strconv.Itoa(c.PID) + "/fd"
-	fds, err := os.ReadDir(dir)
+// thread (0.171.0). Only Linux tells.
+func heldThreads(pid int, home string, p Processes) ([]string, error) {
+	files, err := p.Files(pid)
 	if err != nil {
-		return nil, errors.New("the open files of the client process are not known")
+		return nil, fmt.Errorf("which threads Codex's process %d has loaded is not known: %v", pid, err)
 	}
-	folder := filepath.Join(c.home, lockFolder)
+	folder := filepath.Join(home, lockFolder)
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = resolved
 	}
 	var threads []string
-	for _, fd := range fds {
-		target, err := os.Readlink(filepath.Join(dir, fd.Name()))
-		if err != nil || filepath.Dir(target) != folder {
-			continue
-		}
-		id, ok := strings.CutSuffix(filepath.Base(target), ".lock")
-		if ok && validID(id) {
+	for _, file := range files {
+		id, ok := strings.CutSuffix(filepath.Base(file), ".lock")
+		if ok && filepath.Dir(file) == folder && validID(id) {
 			threads = append(threads, id)
 		}
 	}

@@ -45,6 +45,8 @@ type Processes interface {
 	CWD(pid int) string
 	Env(pid int, keys ...string) map[string]string
 	List() ([]proc.Info, error)
+	// Files lists the paths of the files that a process has open.
+	Files(pid int) ([]string, error)
 }
 
 // ClientInfo is what the client says of itself in the MCP handshake. It is empty
@@ -132,12 +134,12 @@ func Identify(f Facts) Diagnosis {
 	}
 	decide(&d, outcomes)
 	d.Outcomes = outcomes
-	d.Client.Mode = mode(f, c)
-	if c.session != nil {
-		d.ClientName = c.session.Name
-	}
 	if d.SessionID != "" && d.Transcript == "" {
 		d.Transcript = transcriptOf(f, c, d.SessionID)
+	}
+	d.Client.Mode = mode(f, c, d.Transcript)
+	if c.session != nil {
+		d.ClientName = c.session.Name
 	}
 	return d
 }
@@ -168,6 +170,7 @@ func (kernel) Exe(pid int) string              { return proc.Exe(pid) }
 func (kernel) Args(pid int) []string           { return proc.Args(pid) }
 func (kernel) CWD(pid int) string              { return proc.CWD(pid) }
 func (kernel) List() ([]proc.Info, error)      { return ps.All() }
+func (kernel) Files(pid int) ([]string, error) { return proc.Files(pid) }
 func (kernel) Env(pid int, keys ...string) map[string]string {
 	return proc.Env(pid, keys...)
 }

@@ -34,7 +34,7 @@ func byFingerprint(f Facts, c client) Outcome {
 	case f.Now.Sub(started) < grace:
 		o.Reason = "waits " + grace.String() + " from the start, so that hooks can report first"
 	case c.kind == registry.Codex:
-		return codexFingerprint(c, started, o)
+		return codexFingerprint(f, c, o)
 	default:
 		return claudeFingerprint(f, c, o)
 	}
@@ -43,8 +43,9 @@ func byFingerprint(f Facts, c client) Outcome {
 
 // codexFingerprint compares the birth of the locks that the client process holds
 // with our start.
-func codexFingerprint(c client, started time.Time, o Outcome) Outcome {
-	threads, err := heldThreads(c)
+func codexFingerprint(f Facts, c client, o Outcome) Outcome {
+	started, _ := f.Self.StartedAt(f.Now) // known: looked at before
+	threads, err := heldThreads(c.PID, c.home, f.Processes)
 	if err != nil {
 		o.Reason = err.Error()
 		return o

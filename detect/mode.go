@@ -8,14 +8,16 @@ import (
 )
 
 // mode tells how the session was started, and so whether somebody sits at it.
-// What is not understood is UnknownMode, never interactive by default.
-func mode(f Facts, c client) string {
+// What is not understood is UnknownMode, never interactive by default. A Codex
+// subagent is a thread of its own, with a server and a transcript of its own.
+func mode(f Facts, c client, transcript string) string {
 	switch c.kind {
 	case registry.Claude:
 		return claudeMode(c, f.Processes.Args(c.PID), f.Env("CLAUDE_CODE_ENTRYPOINT"))
 	case registry.Codex:
+		o, err := readOrigin(transcript)
 		switch {
-		case subthread(f.Meta):
+		case readMeta(f.Meta).subthread(), err == nil && o.subagent:
 			return registry.Subagent
 		case c.role == roleExec:
 			return registry.Headless

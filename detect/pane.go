@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -83,62 +84,103 @@ func sockets(e registry.Entry, term proc.Info, runner *tmux.Runner, p Processes)
 	return list
 }
 
-// terminal finds the process of the session that draws on a terminal.
+// terminal finds the process of the session that draws on a terminal now.
 func terminal(e registry.Entry, p Processes) (proc.Info, string) {
+	term, why := threadTerminal(e, p)
+	if why != "" || term.ID == e.Client.ID() {
+		return term, why
+	}
+	alone, err := onlyThread(e, p)
+	switch {
+	case err != nil:
+		return proc.Info{}, err.Error()
+	case !alone:
+		return proc.Info{}, "Codex's daemon holds several threads of this directory; which one the terminal shows is not known"
+	}
+	return term, ""
+}
+
+// threadTerminal finds the one process with a terminal that can have opened the
+// session: the client, or, for a thread that lives in Codex's daemon, the one
+// terminal program of the same Codex home in the thread's directory that started
+// before the thread was opened and holds no thread itself. The daemon has no
+// terminal, and says nothing about who shows what.
+func threadTerminal(e registry.Entry, p Processes) (proc.Info, string) {
 	client, err := p.Stat(e.Client.PID)
 	if err != nil || client.ID != e.Client.ID() || client.Zombie() {
 		return proc.Info{}, "the client is not running"
 	}
-	if recognise(p.Exe(client.PID), p.Args(client.PID)).role == roleDaemon {
-		return codexTerminal(e, client, p)
+	if recognise(p.Exe(client.PID), p.Args(client.PID)).role != roleDaemon {
+		if client.TTY == 0 {
+			return proc.Info{}, "the client has no terminal"
+		}
+		return client, ""
 	}
-	if client.TTY == 0 {
-		return proc.Info{}, "the client has no terminal"
-	}
-	return client, ""
-}
-
-// codexTerminal finds the terminal program of a thread that lives in Codex's
-// daemon, which itself has no terminal and says nothing about who shows what. The
-// terminal is proven only where nothing else is possible: in the thread's
-// directory the daemon serves this thread alone, and there is one terminal program
-// of the same Codex home, which started before the thread was opened and holds no
-// thread itself.
-func codexTerminal(e registry.Entry, daemon proc.Info, p Processes) (proc.Info, string) {
 	server, err := p.Stat(e.PID)
 	if err != nil || server.ID != e.ID() {
 		return proc.Info{}, "the session's server is not running"
 	}
-	all, err := p.List()
-	if err != nil {
-		return proc.Info{}, err.Error()
-	}
-	dir, exe := p.CWD(e.PID), p.Exe(e.PID)
-	if dir == "" || exe == "" {
-		return proc.Info{}, "the thread's directory is not known"
-	}
-	var found []proc.Info
-	for _, i := range all {
-		switch {
-		case i.PPID == daemon.PID && i.PID != e.PID && p.Exe(i.PID) == exe && p.CWD(i.PID) == dir:
-			return proc.Info{}, "Codex's daemon holds several threads of this directory; which one a terminal shows is not known"
-		case isCodexTerminal(i, daemon, p) && p.CWD(i.PID) == dir:
-			found = append(found, i)
-		}
-	}
+	found, err := codexTerminals(p.CWD(e.PID), client, p)
 	switch {
+	case err != nil:
+		return proc.Info{}, err.Error()
 	case len(found) == 0:
 		return proc.Info{}, "no Codex terminal in the thread's directory"
 	case len(found) > 1:
 		return proc.Info{}, "several Codex terminals in the thread's directory"
-	case !startedBefore(found[0], server):
+	case proc.Later(found[0].ID, server.ID):
 		return proc.Info{}, "the Codex terminal in the thread's directory is younger than the thread"
 	}
 	return found[0], ""
 }
 
-// isCodexTerminal reports whether a process is a terminal program that could be
+// onlyThread reports whether the client serves no other thread in the directory
+// of this one: it runs one MCP server for each.
+func onlyThread(e registry.Entry, p Processes) (bool, error) {
+	all, err := p.List()
+	if err != nil {
+		return false, err
+	}
+	dir, exe := p.CWD(e.PID), p.Exe(e.PID)
+	if dir == "" || exe == "" {
+		return false, errors.New("the thread's directory is not known")
+	}
+	for _, i := range all {
+		if i.PPID == e.Client.PID && i.PID != e.PID && !i.Zombie() && p.Exe(i.PID) == exe && p.CWD(i.PID) == dir {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// codexTerminals lists the terminal programs in a directory that could be
 // attached to the daemon.
+func codexTerminals(dir string, daemon proc.Info, p Processes) ([]proc.Info, error) {
+	if dir == "" {
+		return nil, errors.New("the thread's directory is not known")
+	}
+	all, err := p.List()
+	if err != nil {
+		return nil, err
+	}
+	var found []proc.Info
+	for _, i := range all {
+		if !isCodexTerminal(i, daemon, p) || p.CWD(i.PID) != dir {
+			continue
+		}
+		threads, err := heldThreads(i.PID, codexHomeOf(i, p), p)
+		if err != nil {
+			return nil, err
+		}
+		if len(threads) == 0 { // else it is one with --no-daemon
+			found = append(found, i)
+		}
+	}
+	return found, nil
+}
+
+// isCodexTerminal reports whether a process is a terminal program of the Codex
+// home that the daemon serves.
 func isCodexTerminal(i, daemon proc.Info, p Processes) bool {
 	if i.TTY == 0 || i.Zombie() {
 		return false
@@ -148,18 +190,10 @@ func isCodexTerminal(i, daemon proc.Info, p Processes) bool {
 	if prog.kind != registry.Codex || prog.role != roleMain || interpreter(exe) {
 		return false // not Codex, or its wrapper in node
 	}
-	home := func(pid int) string {
-		env := p.Env(pid, "CODEX_HOME", "HOME")
-		return CodexHome(func(key string) string { return env[key] })
-	}
-	if home(i.PID) != home(daemon.PID) {
-		return false
-	}
-	c := client{info: i, home: home(i.PID)}
-	c.PID = i.PID
-	threads, err := heldThreads(c)
-	return err == nil && len(threads) == 0
+	return codexHomeOf(i, p) == codexHomeOf(daemon, p)
 }
 
-// startedBefore reports whether a is at least as old as b.
-func startedBefore(a, b proc.Info) bool { return !proc.Later(a.ID, b.ID) }
+func codexHomeOf(i proc.Info, p Processes) string {
+	env := p.Env(i.PID, "CODEX_HOME", "HOME")
+	return CodexHome(func(key string) string { return env[key] })
+}

@@ -21,18 +21,6 @@ func attended(e registry.Entry, p Processes) bool {
 	if err != nil || recognise(p.Exe(client.PID), p.Args(client.PID)).role != roleDaemon {
 		return true
 	}
-	all, err := p.List()
-	if err != nil {
-		return true
-	}
-	dir := p.CWD(e.PID)
-	if dir == "" {
-		return true
-	}
-	for _, i := range all {
-		if isCodexTerminal(i, client, p) && p.CWD(i.PID) == dir {
-			return true
-		}
-	}
-	return false
+	found, err := codexTerminals(p.CWD(e.PID), client, p)
+	return err != nil || len(found) > 0
 }

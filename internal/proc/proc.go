@@ -132,6 +132,10 @@ func CWD(pid int) string { return cwd(pid) }
 // Args is the command line of a process, nil when unknown.
 func Args(pid int) []string { return args(pid) }
 
+// Files lists the paths of the files that a process has open. Sockets, pipes and
+// the like have none.
+func Files(pid int) ([]string, error) { return files(pid) }
+
 func pick(environ, keys []string) map[string]string {
 	found := make(map[string]string, len(keys))
 	for _, kv := range environ {

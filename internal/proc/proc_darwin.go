@@ -142,3 +142,6 @@ func cwd(pid int) string {
 	}
 	return string(name[:end])
 }
+
+// files would need libproc; nothing that can be done without it is worth it.
+func files(int) ([]string, error) { return nil, errors.ErrUnsupported }

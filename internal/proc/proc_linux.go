@@ -155,3 +155,19 @@ func cwd(pid int) string {
 	}
 	return name
 }
+
+func files(pid int) ([]string, error) {
+	dir := path(pid, "fd")
+	fds, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var open []string
+	for _, fd := range fds {
+		// One that was closed meanwhile is not open.
+		if name, err := os.Readlink(dir + "/" + fd.Name()); err == nil && strings.HasPrefix(name, "/") {
+			open = append(open, strings.TrimSuffix(name, " (deleted)"))
+		}
+	}
+	return open, nil
+}

@@ -25,3 +25,5 @@ func args(int) []string { return nil }
 func exe(int) string { return "" }
 
 func cwd(int) string { return "" }
+
+func files(int) ([]string, error) { return nil, errors.ErrUnsupported }
