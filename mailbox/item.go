@@ -33,7 +33,7 @@ type Shown struct {
 
 // Status is what became of the message in one word: queued, shown, answered,
 // done, blocked or retracted.
-func (it *Item) Status() string {
+func (it Item) Status() string {
 	switch {
 	case it.Closed != "":
 		return it.Closed
@@ -46,7 +46,7 @@ func (it *Item) Status() string {
 }
 
 // ShownTo reports whether this reader was shown the message.
-func (it *Item) ShownTo(reader string) bool {
+func (it Item) ShownTo(reader string) bool {
 	for _, s := range it.Shown {
 		if s.By == reader {
 			return true
@@ -57,7 +57,7 @@ func (it *Item) ShownTo(reader string) bool {
 
 // waits reports whether the message is still to be shown: in a repository's box
 // until it is answered or closed, elsewhere until it was shown once.
-func (it *Item) waits(repo bool) bool {
+func (it Item) waits(repo bool) bool {
 	if it.MovedTo != "" || it.Closed != "" || it.Answered != "" {
 		return false
 	}
@@ -67,7 +67,7 @@ func (it *Item) waits(repo bool) bool {
 // Open reports whether something has still to be done about the message: a task
 // until it is closed, a question until it is answered, and in a repository's box
 // any mail until either.
-func (it *Item) Open(repo bool) bool {
+func (it Item) Open(repo bool) bool {
 	if it.MovedTo != "" || it.Closed != "" {
 		return false
 	}

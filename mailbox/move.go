@@ -69,7 +69,7 @@ func move(src, dst *tx) error {
 			return err
 		}
 	}
-	cargo, err := cargo(src, dst)
+	cargo, err := cargo(src, dst, begun)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,9 @@ func (t *tx) writeSync(lines []byte) error {
 }
 
 // cargo is the lines that go along from src, which has just said that it moved.
-func cargo(src, dst *tx) ([]byte, error) {
+// When the move was begun before, a message may have arrived without all of what
+// is said about it.
+func cargo(src, dst *tx, begun bool) ([]byte, error) {
 	data, err := src.whole()
 	if err != nil {
 		return nil, err
@@ -99,16 +101,27 @@ func cargo(src, dst *tx) ([]byte, error) {
 	}
 	was, is := src.s.replay(src.p, data), dst.s.replay(dst.p, there)
 	goes := was.cargo(is)
+	went := goes
+	if begun {
+		went = was.cargo(&State{})
+	}
 	var out bytes.Buffer
 	bad := 0
 	eachRecord(data, func(kind, id, line []byte) {
 		switch string(kind) {
-		case recMsg, recAsked, recShown, recClaim, recUnclaim, recAnswered:
-			if goes[string(id)] {
-				out.Write(line)
-				out.WriteByte('\n')
+		case recMsg, recAsked:
+			if !goes[string(id)] {
+				return
 			}
+		case recShown, recClaim, recUnclaim, recAnswered:
+			if !went[string(id)] {
+				return
+			}
+		default:
+			return
 		}
+		out.Write(line)
+		out.WriteByte('\n')
 	}, &bad)
 	for feed, id := range was.Cursors {
 		if id > is.Cursors[feed] {
