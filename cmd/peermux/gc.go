@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"peermux/mailbox"
+)
+
+func gcCommand() command {
+	return command{
+		name: "gc", short: "compact journals, prune what is dead and old; never open or unshown mail",
+		examples: []string{"peermux gc --dry-run", "peermux gc"},
+		flags: func(fs *flag.FlagSet) runFunc {
+			dry := fs.Bool("dry-run", false, "only say what would be done")
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(_ context.Context, a *app, args []string) error {
+				if err := noArgs(args); err != nil {
+					return err
+				}
+				actions, err := a.collect(*dry)
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return writeJSON(a.out, map[string]any{"ok": true, "dry_run": *dry, "actions": actions})
+				}
+				for _, act := range actions {
+					fmt.Fprintf(a.out, "%s %s: %s\n", act.Action, act.Key, act.Why)
+				}
+				if len(actions) == 0 {
+					fmt.Fprintln(a.out, "nothing to do")
+				}
+				return nil
+			}
+		},
+	}
+}
+
+// collect prunes the dead from the registry (unless dry) and then the store; the
+// boxes of the living stay whatever their age.
+func (a *app) collect(dry bool) ([]mailbox.GCAction, error) {
+	b, err := a.board()
+	if err != nil {
+		return nil, err
+	}
+	list := b.Registry.Live
+	if dry {
+		list = b.Registry.Peek
+	}
+	live, err := list()
+	if err != nil {
+		return nil, err
+	}
+	keep := map[string]bool{}
+	for _, e := range live {
+		keep[e.Box] = true
+	}
+	return b.Store.GC(mailbox.GCOptions{DryRun: dry, Keep: func(key string) bool { return keep[key] }})
+}
