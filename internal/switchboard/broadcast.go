@@ -1,0 +1,356 @@
+package switchboard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"peermux/internal/project"
+	"peermux/mailbox"
+)
+
+// Scopes of a broadcast.
+const (
+	ScopeProject = "project"
+	ScopeGroup   = "group"
+	ScopeGlobal  = "global"
+	ScopeRepos   = "repos"
+)
+
+// TagLock marks a broadcast that holds something until it is retracted, released
+// or its sender ends; TagRelease releases the sender's own ones. They are advice,
+// never enforced.
+const (
+	TagLock    = "lock"
+	TagRelease = "release"
+)
+
+// feed is a feed that somebody reads.
+type feed struct{ key, scope string }
+
+// feeds are those that the actor receives: PEERMUX_RECEIVE limits the scopes.
+func (b *Board) feeds(a Actor) []feed {
+	if a.Project == "" {
+		return nil
+	}
+	wanted := func(string) bool { return true }
+	if only := b.Env("PEERMUX_RECEIVE"); only != "" {
+		var scopes []string
+		for s := range strings.SplitSeq(only, ",") {
+			scopes = append(scopes, strings.TrimSpace(s))
+		}
+		wanted = func(scope string) bool { return slices.Contains(scopes, scope) }
+	}
+	all := []feed{{mailbox.FeedProject(a.Project), ScopeProject}}
+	if group := b.groupOf(a.Project); group != "" {
+		all = append(all, feed{mailbox.FeedGroup(group), ScopeGroup})
+	}
+	all = append(all, feed{mailbox.FeedGlobal, ScopeGlobal})
+	return slices.DeleteFunc(all, func(f feed) bool { return !wanted(f.scope) })
+}
+
+// groupOf is the group of a project as groups.json has it now.
+func (b *Board) groupOf(root string) string {
+	groups, err := project.LoadGroups(b.Home)
+	if err != nil {
+		return "" // a damaged file joins nobody to anything
+	}
+	return groups.Of(root)
+}
+
+// backfill is how far back a first look at a feed reaches.
+func (b *Board) backfill() time.Duration {
+	minutes, err := strconv.Atoi(b.Env("PEERMUX_BACKFILL_MIN"))
+	if err != nil || minutes < 0 {
+		return 0
+	}
+	return time.Duration(minutes) * time.Minute
+}
+
+// BroadcastRequest is a message to a feed.
+type BroadcastRequest struct {
+	Body  string
+	Scope string // empty is project
+	Kind  string // a free word that is shown as a tag; empty is note
+}
+
+// Broadcast tells everybody who reads a feed. It wakes nobody.
+func (b *Board) Broadcast(_ context.Context, a Actor, r BroadcastRequest) (BroadcastResult, error) {
+	if err := checkBody(r.Body); err != nil {
+		return BroadcastResult{}, err
+	}
+	if r.Scope == "" {
+		r.Scope = ScopeProject
+	}
+	if r.Kind != "" && badName(r.Kind) || len(r.Kind) > 32 {
+		return BroadcastResult{}, refuse(CodeBadRequest, "kind %q: one word of at most 32 characters, such as note or lock", r.Kind)
+	}
+	if err := a.identified(); err != nil {
+		return BroadcastResult{}, err
+	}
+	from, key, err := b.feedFor(a, r.Scope)
+	if err != nil {
+		return BroadcastResult{}, err
+	}
+	res := BroadcastResult{OK: true, Scope: r.Scope, Tag: r.Kind}
+	if r.Kind == TagRelease {
+		n, err := b.release(a, key)
+		if err != nil {
+			return BroadcastResult{}, err
+		}
+		res.Notes = append(res.Notes, fmt.Sprintf("%d of your locks released", n))
+	}
+	m := mailbox.Message{Kind: mailbox.KindNote, From: from, Body: r.Body, Scope: r.Scope, Tag: r.Kind}
+	id, err := b.Store.Broadcast(key, &m)
+	if err != nil {
+		return BroadcastResult{}, AsError(err)
+	}
+	res.MessageID = id
+	err = b.Store.Sent(a.Box, mailbox.SentRecord{ID: id, Kind: m.Kind, ToKey: key, ToName: r.Scope})
+	if err != nil {
+		res.Notes = append(res.Notes, "the broadcast is sent, but retract_message will not find it: "+err.Error())
+	}
+	res.InReach, err = b.inReach(a, r.Scope, key)
+	if err != nil {
+		return BroadcastResult{}, err
+	}
+	if len(res.InReach) == 0 {
+		res.Notes = append(res.Notes, "nobody is in reach now; sessions that start later do not see what was broadcast before, so use send_message to repo:NAME for those who come later")
+	}
+	return res, nil
+}
+
+// feedFor is the feed of a scope and the sender as its readers see it. To all
+// repositories a repository speaks, and a directory that is none cannot.
+func (b *Board) feedFor(a Actor, scope string) (from mailbox.Party, key string, err error) {
+	switch scope {
+	case ScopeProject:
+		if a.Project == "" {
+			return from, "", refuse(CodeBadRequest, "this actor is in no project; name a wider scope, or run the command in the project's folder")
+		}
+		return a.Party, mailbox.FeedProject(a.Project), nil
+	case ScopeGroup:
+		group := b.groupOf(a.Project)
+		if group == "" {
+			return from, "", b.noGroup()
+		}
+		return a.Party, mailbox.FeedGroup(group), nil
+	case ScopeGlobal:
+		return a.Party, mailbox.FeedGlobal, nil
+	case ScopeRepos:
+		name, path, ok := b.repository(a)
+		if !ok {
+			return from, "", refuse(CodeBadRequest, "an announcement to repositories comes from a repository, and this directory is none; set PEERMUX_REPO to declare one")
+		}
+		from = a.Party
+		from.Name, from.Project, from.Box = name, path, mailbox.RepoKey(path)
+		return from, mailbox.FeedRepos, nil
+	}
+	return from, "", refuse(CodeBadRequest, "scope %q: must be project, group, global or repos", scope)
+}
+
+func (b *Board) noGroup() *Error {
+	groups, err := project.LoadGroups(b.Home)
+	if err != nil {
+		return storage(err)
+	}
+	known := groups.Names()
+	text := "no group exists yet"
+	if len(known) > 0 {
+		text = "the groups are " + strings.Join(known, ", ")
+	}
+	return refuse(CodeNoGroup, "this project is in no group, and %s; ask your user which one it should join, then call set_group", text).with("groups", orEmpty(known))
+}
+
+// inReach names who will see a broadcast.
+func (b *Board) inReach(a Actor, scope, key string) ([]string, error) {
+	names := []string{}
+	if scope == ScopeRepos {
+		return b.repositories(a)
+	}
+	live, err := b.live()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range live {
+		if b.reach(a).IsSelf(e) || !e.Listed() || e.SessionID == "" {
+			continue
+		}
+		switch {
+		case scope == ScopeGlobal,
+			scope == ScopeProject && e.Project == a.Project,
+			scope == ScopeGroup && e.Group != "" && mailbox.FeedGroup(e.Group) == key:
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
+
+// repositories names the repositories that have a box or a live session, without
+// the actor's own.
+func (b *Board) repositories(a Actor) ([]string, error) {
+	_, own, _ := b.repository(a)
+	live, err := b.live()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, e := range live {
+		place, err := project.At(e.Project)
+		if err != nil {
+			continue
+		}
+		if name, path, ok := project.RepoIdentity(place, ""); ok && path != own {
+			names[name] = true
+		}
+	}
+	boxes, err := b.Store.Boxes()
+	if err != nil {
+		return nil, storage(err)
+	}
+	for _, box := range boxes {
+		if !strings.HasPrefix(box.Key, "r-") || box.Key == mailbox.RepoKey(own) {
+			continue
+		}
+		st, err := b.Store.State(box.Key)
+		if err != nil {
+			continue
+		}
+		for _, it := range st.Items {
+			if it.To.Name != "" {
+				names[it.To.Name] = true
+				break
+			}
+		}
+	}
+	list := []string{}
+	for name := range names {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// Retract withdraws an own broadcast for those who have not seen it. Twice is no
+// error. An announcement may be retracted by its repository, a session's
+// broadcast by that session: a guard against accidents, not a lock.
+func (b *Board) Retract(_ context.Context, a Actor, id string) (RetractResult, error) {
+	if err := a.identified(); err != nil {
+		return RetractResult{}, err
+	}
+	if !mailbox.ValidID(id) {
+		return RetractResult{}, refuse(CodeUnknownMessage, "%q is no message id; broadcast gave you one", id)
+	}
+	key, it, err := b.findBroadcast(a, id)
+	if err != nil {
+		return RetractResult{}, err
+	}
+	if !b.mayRetract(a, it) {
+		return RetractResult{}, refuse(CodeNotYours, "broadcast %s was sent by %s, who alone retracts it", id, it.From.Name)
+	}
+	if err := b.Store.Retract(key, id); err != nil {
+		return RetractResult{}, AsError(err)
+	}
+	return RetractResult{OK: true, MessageID: id, State: "retracted", Note: "who has seen it has seen it; this is no recall"}, nil
+}
+
+func (b *Board) findBroadcast(a Actor, id string) (key string, it mailbox.Item, err error) {
+	keys := []string{mailbox.FeedRepos}
+	for _, f := range b.feeds(a) {
+		keys = append(keys, f.key)
+	}
+	if s, ok := b.sent(a, id); ok {
+		keys = append([]string{s.ToKey}, keys...)
+	}
+	for _, key := range keys {
+		st, err := b.Store.FeedState(key)
+		if err != nil {
+			continue // the key of a box: no broadcast
+		}
+		if it, ok := st.Item(id); ok {
+			return key, it, nil
+		}
+	}
+	return "", it, refuse(CodeUnknownMessage, "there is no broadcast %s in reach; a message to one session cannot be retracted", id)
+}
+
+func (b *Board) mayRetract(a Actor, it mailbox.Item) bool {
+	if it.Scope == ScopeRepos {
+		_, path, ok := b.repository(a)
+		return ok && it.From.Box == mailbox.RepoKey(path)
+	}
+	return b.Store.Resolve(it.From.Box) == b.Store.Resolve(a.Box)
+}
+
+// SetGroup puts the actor's project into a group; an empty name leaves it.
+func (b *Board) SetGroup(_ context.Context, a Actor, group string) (GroupResult, error) {
+	group = strings.TrimSpace(group)
+	if a.Project == "" {
+		return GroupResult{}, refuse(CodeBadRequest, "this actor is in no project; run the command in the project's folder")
+	}
+	if group != "" {
+		if err := project.ValidName(group); err != nil {
+			return GroupResult{}, refuse(CodeBadRequest, "group %q: %v", group, err)
+		}
+	}
+	if err := project.SetGroup(b.Home, a.Project, group); err != nil {
+		return GroupResult{}, storage(err)
+	}
+	return b.Group(a)
+}
+
+// Group tells the actor's group and those that exist.
+func (b *Board) Group(a Actor) (GroupResult, error) {
+	groups, err := project.LoadGroups(b.Home)
+	if err != nil {
+		return GroupResult{}, storage(err)
+	}
+	name := groups.Of(a.Project)
+	res := GroupResult{OK: true, Project: a.Project, Group: name, Groups: groups.Names()}
+	if name != "" {
+		res.Members = groups.Members(name)
+	}
+	return res, nil
+}
+
+// heldLocks lists the locks of a project's feed that still hold, by the session
+// that holds them. Whether that session lives is the caller's to know.
+func (b *Board) heldLocks(feed string) (map[string][]mailbox.Item, error) {
+	st, err := b.Store.FeedState(feed)
+	if err != nil {
+		return nil, storage(err)
+	}
+	held := map[string][]mailbox.Item{}
+	for _, it := range st.Items {
+		if it.Tag == TagLock && it.Closed == "" {
+			held[it.From.SessionID] = append(held[it.From.SessionID], it)
+		}
+	}
+	return held, nil
+}
+
+// release withdraws the actor's own locks in a feed, so that they hold no longer
+// and are not shown to those who come later.
+func (b *Board) release(a Actor, feed string) (int, error) {
+	held, err := b.heldLocks(feed)
+	if err != nil {
+		return 0, err
+	}
+	mine := held[a.SessionID]
+	for _, it := range mine {
+		if err := b.Store.Retract(feed, it.ID); err != nil {
+			return 0, AsError(err)
+		}
+	}
+	return len(mine), nil
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

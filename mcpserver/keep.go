@@ -1,0 +1,143 @@
+package mcpserver
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"peermux/mailbox"
+	"peermux/registry"
+)
+
+// schedule is when a session looks again who it is although nothing happened: the
+// transcript that tells may come only with the first prompt.
+func schedule() []time.Duration {
+	return []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 5 * time.Minute}
+}
+
+// begin starts what a session does beside answering calls, once the handshake is
+// done.
+func (i *identity) begin(ctx context.Context) {
+	k := &keeper{identity: i, kicks: make(chan struct{}, 1), ended: ctx.Done()}
+	go k.run(ctx)
+}
+
+// keeper keeps the entry true and takes up wakes that were held back.
+type keeper struct {
+	identity *identity
+	kicks    chan struct{}
+	ended    <-chan struct{}
+	watched  string // what the subscriptions were made for
+	stops    []func()
+}
+
+func (k *keeper) run(ctx context.Context) {
+	i := k.identity
+	defer k.unwatch()
+	start := i.server.options.Now()
+	k.look(ctx, deep, false)
+	if e, _, _ := i.current(); e.Client.PID != 0 {
+		i.client <- e.Client.ID()
+	}
+	due := schedule()
+	next := time.NewTimer(due[0])
+	defer next.Stop()
+	retry := time.NewTimer(k.retry(ctx))
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+			// A client that lives for a second is no health check.
+			k.look(ctx, deep, true)
+			if due = due[1:]; len(due) > 0 {
+				next.Reset(due[0] - i.server.options.Now().Sub(start))
+			}
+		case <-k.kicks:
+			k.look(ctx, quick, false)
+		case <-retry.C:
+		}
+		retry.Reset(k.retry(ctx))
+	}
+}
+
+// look refreshes the identity and follows the files of the session that it is
+// now. An error is tried again at the next occasion; calls report theirs.
+func (k *keeper) look(ctx context.Context, d depth, reveal bool) {
+	if err := k.identity.refresh(ctx, d, reveal); err != nil {
+		return
+	}
+	k.watch()
+}
+
+// idleRetry is the pause when no wake is wanted; file events cut it short.
+const idleRetry = time.Hour
+
+// retry takes up a wake of this session that was held back, and returns when to
+// try again.
+func (k *keeper) retry(ctx context.Context) time.Duration {
+	e, _, visible := k.identity.current()
+	if !visible || e.SessionID == "" || ctx.Err() != nil {
+		return idleRetry
+	}
+	_, again := k.identity.server.board.Waker.Retry(ctx, e)
+	if again <= 0 {
+		return idleRetry
+	}
+	return again
+}
+
+// watch subscribes to everything that can change who we are or whether we can be
+// woken: the client's session file, the drops of hooks as long as no id is known,
+// our journal, our status, our wake record.
+func (k *keeper) watch() {
+	e, _, _ := k.identity.current()
+	home := k.identity.server.options.Home
+	if k.watched == e.Box {
+		return
+	}
+	k.unwatch()
+	k.watched = e.Box
+	watch := k.identity.server.board.Watch
+	files := []string{
+		mailbox.JournalPath(home, e.Box), filepath.Join(home, "status", e.Box), filepath.Join(home, "wake", e.Box+".json"),
+	}
+	if e.Client.Kind == registry.Claude && e.Client.PID != 0 {
+		files = append(files, k.identity.server.board.ClaudeSessionFile(e))
+	}
+	for _, file := range files {
+		k.forward(watch.File(file))
+	}
+	if e.SessionID == "" {
+		k.forward(watch.Dir(filepath.Join(home, "drops")))
+	}
+}
+
+func (k *keeper) forward(events <-chan struct{}, stop func()) {
+	done := make(chan struct{})
+	k.stops = append(k.stops, func() {
+		stop()
+		close(done)
+	})
+	go func() {
+		for {
+			select {
+			case <-events:
+				select {
+				case k.kicks <- struct{}{}:
+				default:
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+}
+
+func (k *keeper) unwatch() {
+	for _, stop := range k.stops {
+		stop()
+	}
+	k.stops = nil
+}
