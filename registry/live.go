@@ -115,14 +115,25 @@ func (r *Registry) judge(e Entry, alive liveness) verdict {
 
 func (r *Registry) isDead(e Entry) bool { return r.judge(e, liveness{}) == dead }
 
-// collapse leaves one entry per session and sorts by name.
+// collapse leaves one entry per session and sorts by name. Two entries speak of one
+// session when they have its id: two MCP servers of one client, registered for
+// the user and for the project, or one session that is open twice. An entry
+// without an id is a second server of a client that is there already, unless one
+// process holds many sessions, as Codex's does.
 func collapse(entries []Entry) []Entry {
 	slices.SortFunc(entries, fresher)
+	sessions, clients := map[string]bool{}, map[proc.ID]bool{}
 	var kept []Entry
 	for _, e := range entries {
-		if !slices.ContainsFunc(kept, func(k Entry) bool { return sameSession(k, e) }) {
-			kept = append(kept, e)
+		shared := e.Client.PID == 0 || e.Client.Kind == Codex
+		switch {
+		case e.SessionID != "" && sessions[e.SessionID]:
+			continue
+		case e.SessionID == "" && !shared && clients[e.Client.ID()]:
+			continue
 		}
+		sessions[e.SessionID], clients[e.Client.ID()] = true, true
+		kept = append(kept, e)
 	}
 	slices.SortFunc(kept, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.PID, b.PID))
@@ -145,16 +156,4 @@ func fresher(a, b Entry) int {
 		b.SeenAt.Compare(a.SeenAt),
 		cmp.Compare(b.PID, a.PID),
 	)
-}
-
-// sameSession reports whether two live entries speak of one session: two MCP
-// servers of one client (registered for the user and for the project), or one
-// session that is open twice.
-func sameSession(a, b Entry) bool {
-	if a.SessionID != "" && b.SessionID != "" {
-		return a.SessionID == b.SessionID
-	}
-	// An entry without an id is a second server of the client that is there
-	// already, unless one process serves many sessions, as Codex's daemon does.
-	return a.Client.PID != 0 && a.Client.ID() == b.Client.ID() && a.Client.Kind != Codex
 }

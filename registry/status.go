@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"peermux/internal/private"
 )
 
@@ -94,8 +92,7 @@ func writeStatus(f *os.File, word string, at time.Time) error {
 	if _, err := f.WriteAt([]byte(data), 0); err != nil {
 		return err
 	}
-	when := unix.NsecToTimeval(at.UnixNano())
-	return unix.Futimes(int(f.Fd()), []unix.Timeval{when, when})
+	return os.Chtimes(f.Name(), at, at) // status files are never replaced
 }
 
 // RemoveStatus forgets the status of a session that ended.

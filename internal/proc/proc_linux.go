@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,20 +21,53 @@ func path(pid int, name string) string {
 	return "/proc/" + strconv.Itoa(pid) + "/" + name
 }
 
+// statSize holds the longest line that the kernel writes: 52 numbers and a name.
+const statSize = 2048
+
 func stat(pid int) (Info, error) {
-	data, err := os.ReadFile(path(pid, "stat"))
-	// ESRCH: the process ended between open and read.
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return Info{}, ErrGone
-	}
+	var buf [statSize]byte
+	n, err := slurp(path(pid, "stat"), buf[:])
 	if err != nil {
 		return Info{}, err
 	}
-	info, err := parseStat(data)
+	info, err := parseStat(buf[:n])
 	if err == nil && info.PID != pid {
 		err = fmt.Errorf("stat of pid %d describes pid %d", pid, info.PID)
 	}
 	return info, err
+}
+
+// slurp reads a small file of /proc in one go, with three system calls: a listing
+// looks at hundreds of processes, and os.ReadFile takes twice as many.
+func slurp(name string, buf []byte) (int, error) {
+	fd, err := retry(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return 0, gone("open", name, err)
+	}
+	n, err := retry(func() (int, error) { return unix.Read(fd, buf) })
+	unix.Close(fd) // opened for reading: there is nothing to lose
+	if err != nil {
+		return 0, gone("read", name, err)
+	}
+	return n, nil
+}
+
+func retry(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// gone turns what the kernel says about a process that does not exist, or ended
+// between open and read (ESRCH), into [ErrGone].
+func gone(op, name string, err error) error {
+	if err == unix.ENOENT || err == unix.ESRCH {
+		return ErrGone
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
 // parseStat reads the one line of /proc/PID/stat (proc_pid_stat(5)). The name in

@@ -1,0 +1,589 @@
+package registry_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"peermux/internal/proc"
+	"peermux/registry"
+)
+
+// sleeper is a process that lives until the test ends, or until it is killed.
+type sleeper struct {
+	proc.ID
+	cmd *exec.Cmd
+}
+
+func start(t *testing.T) *sleeper {
+	t.Helper()
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &sleeper{cmd: cmd}
+	t.Cleanup(func() { s.kill(t) })
+	info, err := proc.Stat(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ID = info.ID
+	return s
+}
+
+// kill ends the process and reaps it.
+func (s *sleeper) kill(t *testing.T) {
+	t.Helper()
+	if s.cmd.ProcessState != nil {
+		return
+	}
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	var exit *exec.ExitError
+	if err := s.cmd.Wait(); !errors.As(err, &exit) {
+		t.Errorf("waiting for a killed process: %v", err)
+	}
+}
+
+func entry(server proc.ID, name string) registry.Entry {
+	return registry.Entry{
+		PID: server.PID, Start: server.Start, Box: "s-" + name, Name: name, SessionID: "session-" + name,
+		Client: registry.Client{Kind: "claude", Mode: registry.Interactive},
+		CWD:    "/p", Project: "/p", StartedAt: time.Unix(1000, 0),
+	}
+}
+
+func mustPut(t *testing.T, r *registry.Registry, entries ...registry.Entry) {
+	t.Helper()
+	for _, e := range entries {
+		if err := r.Put(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func names(entries []registry.Entry) string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+func live(t *testing.T, r *registry.Registry) string {
+	t.Helper()
+	entries, err := r.Live()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names(entries)
+}
+
+func file(home string, e registry.Entry) string {
+	return filepath.Join(home, "sessions", strconv.Itoa(e.PID)+".json")
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+func TestEntryOnDisk(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	r := registry.Open(home, time.Now)
+	e := entry(start(t).ID, "a")
+	e.Client.PID, e.Client.Start, e.Client.Version = e.PID, e.Start, "2.1.328"
+	e.Tmux = &registry.Tmux{Socket: "/tmp/s", ServerPID: 1, Session: "main", Window: "w", Pane: "%3"}
+	e.Host = &registry.PTYHost{Socket: "/tmp/h"}
+	mustPut(t, r, e)
+	data, err := os.ReadFile(file(home, e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte("\n  \"session_id\": \"session-a\"")) {
+		t.Errorf("not pretty-printed:\n%s", data)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"v", "pid", "start", "client", "session_id", "box", "name", "cwd", "project", "tmux", "pty_host", "state", "started_at", "seen_at", "host", "boot_id"} {
+		if _, ok := fields[key]; !ok && !(key == "boot_id" && proc.BootID() == "") {
+			t.Errorf("no %q in\n%s", key, data)
+		}
+	}
+	info, err := os.Stat(file(home, e))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got mode %v, %v", info.Mode(), err)
+	}
+	got, ok, err := r.BySession("session-a")
+	if err != nil || !ok || got.Tmux.Pane != "%3" || got.Host.Socket != "/tmp/h" || got.SeenAt.IsZero() {
+		t.Errorf("got %+v, %v, %v", got, ok, err)
+	}
+}
+
+func TestEmptyHome(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "none")
+	r := registry.Open(home, time.Now)
+	if got := live(t, r); got != "" {
+		t.Errorf("got %q", got)
+	}
+	if drops, err := r.Drops(); err != nil || len(drops) != 0 {
+		t.Errorf("got %v, %v", drops, err)
+	}
+	if word, _ := r.Status("s-x"); word != registry.Unknown {
+		t.Errorf("got %q", word)
+	}
+	if err := r.Remove(1, "1"); err != nil {
+		t.Error(err)
+	}
+	if exists(home) {
+		t.Error("reading made the home")
+	}
+}
+
+func TestDeadAreRemoved(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	server, client, other := start(t), start(t), start(t)
+	a, b := entry(server.ID, "a"), entry(other.ID, "b")
+	b.Client.PID, b.Client.Start = client.PID, client.Start
+	mustPut(t, r, a, b)
+	if got := live(t, r); got != "a b" {
+		t.Fatalf("got %q", got)
+	}
+	server.kill(t)
+	client.kill(t)
+	peeked, err := r.Peek()
+	if err != nil || len(peeked) != 0 {
+		t.Errorf("peek: got %q, %v", names(peeked), err)
+	}
+	if !exists(file(home, a)) || !exists(file(home, b)) {
+		t.Error("Peek removed something")
+	}
+	if got := live(t, r); got != "" {
+		t.Errorf("got %q", got)
+	}
+	if exists(file(home, a)) || exists(file(home, b)) {
+		t.Error("the dead were not removed: one whose server died, one whose client died")
+	}
+}
+
+// A zombie still has a pid and a start time.
+func TestZombieIsDead(t *testing.T) {
+	r := registry.Open(t.TempDir(), time.Now)
+	s := start(t)
+	mustPut(t, r, entry(s.ID, "a"))
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the zombie", func() bool {
+		info, err := proc.Stat(s.PID)
+		return err == nil && info.Zombie()
+	})
+	if got := live(t, r); got != "" {
+		t.Errorf("got %q", got)
+	}
+	s.kill(t)
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func TestReusedPID(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	e := entry(start(t).ID, "a")
+	e.Start += "1" // an earlier process had this pid
+	mustPut(t, r, e)
+	if got := live(t, r); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The wall clock plays no part in liveness.
+func TestClockChange(t *testing.T) {
+	now := time.Now()
+	r := registry.Open(t.TempDir(), func() time.Time { return now })
+	mustPut(t, r, entry(start(t).ID, "a"))
+	for _, shift := range []time.Duration{-24 * 365 * time.Hour, 24 * 365 * time.Hour} {
+		now = time.Now().Add(shift)
+		if got := live(t, r); got != "a" {
+			t.Errorf("after a shift of %v: got %q", shift, got)
+		}
+	}
+}
+
+// edit changes the fields of an entry's file.
+func edit(t *testing.T, name string, change func(map[string]any)) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	change(fields)
+	if data, err = json.Marshal(fields); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEarlierBoot(t *testing.T) {
+	if proc.BootID() == "" {
+		t.Fatal("the system does not tell its boot")
+	}
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	e := entry(start(t).ID, "a")
+	mustPut(t, r, e)
+	edit(t, file(home, e), func(f map[string]any) { f["boot_id"] = "another" })
+	if got := live(t, r); got != "" || exists(file(home, e)) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A home that two machines share: the other's entries can't be judged from here.
+func TestForeignHost(t *testing.T) {
+	home := t.TempDir()
+	now := time.Now()
+	r := registry.Open(home, func() time.Time { return now })
+	e := entry(start(t).ID, "a")
+	mustPut(t, r, e)
+	edit(t, file(home, e), func(f map[string]any) { f["host"], f["boot_id"] = "elsewhere", "another" })
+	if got := live(t, r); got != "" || !exists(file(home, e)) {
+		t.Errorf("got %q, kept %v", got, exists(file(home, e)))
+	}
+	now = now.Add(40 * 24 * time.Hour)
+	if live(t, r); exists(file(home, e)) {
+		t.Error("it is kept for ever")
+	}
+}
+
+func TestBadFilesHideNobody(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	mustPut(t, r, entry(start(t).ID, "a"))
+	dir := filepath.Join(home, "sessions")
+	other := start(t)
+	bad := map[string]string{
+		"1.json":   "not json",
+		"2.json":   `{"pid":3,"start":"1","box":"s-x"}`, // another's pid
+		"4.json":   `{"pid":4}`,
+		"5.json":   `{"pid":5,"start":"1","box":"../../x"}`,
+		"06.json":  `{"pid":6,"start":"1","box":"s-x"}`,
+		"x.json":   "{}",
+		"7.json~":  "{}",
+		"8.json":   strings.Repeat(" ", 1<<20),
+		"note.txt": "hello",
+		fmt.Sprintf(".%d.json.tmp-1-abc", other.PID): fmt.Sprintf(`{"pid":%d,"start":%q,"box":"s-x","name":"temp"}`, other.PID, other.Start),
+	}
+	for name, content := range bad {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(file(home, entry(start(t).ID, "a")), filepath.Join(dir, "9.json")); err != nil {
+		t.Fatal(err)
+	}
+	if got := live(t, r); got != "a" {
+		t.Errorf("got %q", got)
+	}
+	for name := range bad {
+		if !exists(filepath.Join(dir, name)) {
+			t.Errorf("%s was removed", name)
+		}
+	}
+}
+
+func TestUnknownFieldsAreTolerated(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	e := entry(start(t).ID, "a")
+	mustPut(t, r, e)
+	edit(t, file(home, e), func(f map[string]any) { f["v"], f["later"] = 9, []int{1} })
+	if got := live(t, r); got != "a" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPutRefuses(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	good := entry(start(t).ID, "a")
+	for _, change := range []func(*registry.Entry){
+		func(e *registry.Entry) { e.PID = 0 },
+		func(e *registry.Entry) { e.Start = "" },
+		func(e *registry.Entry) { e.Box = "" },
+		func(e *registry.Entry) { e.Box = "s-../x" },
+		func(e *registry.Entry) { e.Box = "s-a/b" },
+		func(e *registry.Entry) { e.Box = "no key" },
+	} {
+		e := good
+		change(&e)
+		if err := r.Put(e); !errors.Is(err, registry.ErrInvalid) {
+			t.Errorf("%+v: got %v", e, err)
+		}
+	}
+	if exists(filepath.Join(home, "sessions")) {
+		t.Error("something was written")
+	}
+}
+
+func TestRemoveIsForOneProcess(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	e := entry(start(t).ID, "a")
+	mustPut(t, r, e)
+	if err := r.Remove(e.PID, "1"); err != nil || !exists(file(home, e)) {
+		t.Errorf("an earlier process's Remove: %v, kept %v", err, exists(file(home, e)))
+	}
+	if err := r.Remove(e.PID, e.Start); err != nil || exists(file(home, e)) {
+		t.Errorf("got %v, kept %v", err, exists(file(home, e)))
+	}
+}
+
+func TestOneRowPerSession(t *testing.T) {
+	now := time.Unix(2000, 0)
+	client, other := start(t), start(t)
+	a, b := entry(start(t).ID, "a"), entry(start(t).ID, "b")
+	for _, e := range []*registry.Entry{&a, &b} {
+		e.Client.PID, e.Client.Start = client.PID, client.Start
+		e.SessionID = "one"
+	}
+	b.StartedAt = a.StartedAt.Add(time.Second)
+	put := func(t *testing.T, entries ...registry.Entry) string {
+		r := registry.Open(t.TempDir(), func() time.Time { return now })
+		mustPut(t, r, entries...)
+		return live(t, r)
+	}
+	if got := put(t, a, b); got != "b" {
+		t.Errorf("two servers of one client: got %q", got)
+	}
+	twice := a
+	twice.Client.PID, twice.Client.Start = other.PID, other.Start
+	if got := put(t, twice, b); got != "b" {
+		t.Errorf("one session open in two clients: got %q", got)
+	}
+	unknown := b
+	unknown.SessionID = ""
+	if got := put(t, a, unknown); got != "a" {
+		t.Errorf("a second server that does not know its session: got %q", got)
+	}
+	if got := put(t, a, func() registry.Entry { e := b; e.SessionID = "two"; return e }()); got != "a b" {
+		t.Errorf("two sessions of one process: got %q", got)
+	}
+	codexA, codexB := a, unknown
+	codexA.Client.Kind, codexB.Client.Kind = "codex", "codex"
+	if got := put(t, codexA, codexB); got != "a b" {
+		t.Errorf("two threads of Codex's daemon, one unidentified: got %q", got)
+	}
+}
+
+// Many processes write, list and end at once: nobody alive is lost.
+func TestConcurrentPrune(t *testing.T) {
+	home := t.TempDir()
+	survivor := entry(start(t).ID, "survivor")
+	var doomed []*sleeper
+	for range 8 {
+		doomed = append(doomed, start(t))
+	}
+	var wg sync.WaitGroup
+	for _, s := range doomed {
+		wg.Go(func() {
+			r := registry.Open(home, time.Now)
+			for range 20 {
+				if err := errors.Join(r.Put(survivor), r.Put(entry(s.ID, "doomed"))); err != nil {
+					t.Error(err)
+				}
+				if _, err := r.Live(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range doomed {
+		s.kill(t)
+	}
+	for range 4 {
+		wg.Go(func() {
+			r := registry.Open(home, time.Now)
+			for range 20 {
+				if _, err := r.Live(); err != nil {
+					t.Error(err)
+				}
+				if err := r.Put(survivor); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := live(t, registry.Open(home, time.Now)); got != "survivor" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	home := t.TempDir()
+	now := time.Now()
+	r := registry.Open(home, func() time.Time { return now })
+	set := func(word string, at time.Time) {
+		t.Helper()
+		if err := r.SetStatus("s-x", word, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(word string, at time.Time) {
+		t.Helper()
+		got, since := r.Status("s-x")
+		if got != word || since.Sub(at).Abs() > time.Microsecond {
+			t.Errorf("got %q since %v, want %q since %v", got, since, word, at)
+		}
+	}
+	set("working", now.Add(-2*time.Second))
+	want("working", now.Add(-2*time.Second))
+	set("idle", now)
+	want("idle", now)
+	// PostToolUse began before Stop and ends after it.
+	set("working", now.Add(-time.Second))
+	want("idle", now)
+	set("waiting", now)
+	want("waiting", now)
+	// The clock was set back: what lies ahead does not silence every event.
+	now = now.Add(-time.Hour)
+	set("idle", now)
+	want("idle", now)
+
+	data, err := os.ReadFile(filepath.Join(home, "status", "s-x"))
+	if err != nil || string(bytes.TrimSpace(data)) != "idle" {
+		t.Errorf("the file holds %q, %v", data, err)
+	}
+	for _, word := range []string{"", "busy", "idle\nworking"} {
+		if err := r.SetStatus("s-x", word, now); !errors.Is(err, registry.ErrInvalid) {
+			t.Errorf("%q: got %v", word, err)
+		}
+	}
+	if err := r.SetStatus("s-../../x", "idle", now); !errors.Is(err, registry.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	for _, content := range []string{"", "sleeping\n", "idle working\n"} {
+		if err := os.WriteFile(filepath.Join(home, "status", "s-x"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := r.Status("s-x"); got != registry.Unknown {
+			t.Errorf("%q: got %q", content, got)
+		}
+	}
+	if err := errors.Join(r.RemoveStatus("s-x"), r.RemoveStatus("s-x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// The newest event wins, in whichever order the hooks come to write, and a reader
+// never meets half a word.
+func TestStatusRace(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	base := time.Now().Add(-time.Minute)
+	words := []string{"idle", "working", "waiting"}
+	if err := r.SetStatus("s-x", "idle", base); err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := range 50 {
+				n := i*8 + w
+				if err := r.SetStatus("s-x", words[n%3], base.Add(time.Duration(n)*time.Millisecond)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		for {
+			if word, _ := r.Status("s-x"); word == registry.Unknown {
+				t.Error("met half a word")
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	if word, _ := r.Status("s-x"); word != words[399%3] {
+		t.Errorf("got %q, want %q", word, words[399%3])
+	}
+}
+
+func TestDrops(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	agent := start(t)
+	at := time.Now().UTC().Truncate(time.Second)
+	first := registry.Drop{
+		Box: "s-one", Client: "claude", SessionID: "one", Transcript: "/t", CWD: "/p", Source: "startup",
+		Event: "SessionStart", At: at, PIDs: []proc.ID{agent.ID}, Hooks: map[string]time.Time{"SessionStart": at},
+	}
+	later := registry.Drop{
+		Box: "s-one", Client: "claude", SessionID: "one", Event: "Stop", At: at.Add(time.Minute),
+		Hooks: map[string]time.Time{"Stop": at.Add(time.Minute), "SessionStart": at.Add(-time.Hour)},
+	}
+	if err := errors.Join(r.PutDrop(first), r.PutDrop(later)); err != nil {
+		t.Fatal(err)
+	}
+	d, ok := r.DropOf("s-one")
+	if !ok || d.Transcript != "/t" || d.CWD != "/p" || d.Source != "startup" || d.Event != "Stop" || len(d.PIDs) != 1 {
+		t.Errorf("got %+v, %v", d, ok)
+	}
+	if !d.Hooks["SessionStart"].Equal(at) || !d.Hooks["Stop"].Equal(at.Add(time.Minute)) {
+		t.Errorf("got %v", d.Hooks)
+	}
+	if err := os.WriteFile(filepath.Join(home, "drops", "s-two.json"), []byte(`{"box":"s-one","session_id":"one"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if drops, err := r.Drops(); err != nil || len(drops) != 1 {
+		t.Errorf("got %v, %v", drops, err)
+	}
+	agent.kill(t)
+	if drops, err := r.Drops(); err != nil || len(drops) != 0 {
+		t.Errorf("after the client's end: got %v, %v", drops, err)
+	}
+	if err := errors.Join(r.RemoveDrop("s-one"), r.RemoveDrop("s-one")); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []registry.Drop{{Box: "s-x"}, {SessionID: "x"}, {Box: "../x", SessionID: "x"}} {
+		if err := r.PutDrop(bad); !errors.Is(err, registry.ErrInvalid) {
+			t.Errorf("%+v: got %v", bad, err)
+		}
+	}
+}
