@@ -29,6 +29,10 @@ type assembler struct {
 	groups map[string]int
 	calls  map[string]callAt
 	ended  bool // nothing is being answered
+
+	// The client records where its turns begin and end. Codex before 0.100 does
+	// not: there an answer without a call is the last of its turn.
+	started bool
 }
 
 // callAt is where a call stands.
@@ -58,8 +62,10 @@ func (a *assembler) add(e event) {
 		a.ended = false
 	case kindBreak:
 		a.sealed = true
+	case kindStart:
+		a.sealed, a.started = true, true
 	case kindEnd:
-		a.sealed = true
+		a.sealed, a.started = true, true
 		if n := len(a.turns); n > 0 && a.turns[n-1].Role == RoleAssistant {
 			a.turns[n-1].Complete = true
 		}
@@ -116,6 +122,9 @@ func (a *assembler) result(e event) {
 // finish marks the answers that are complete: each is once something follows
 // it, provided that its tools are done.
 func (a *assembler) finish() []Turn {
+	if n := len(a.turns); n > 0 && !a.started && len(a.groups) == 0 && a.turns[n-1].Role == RoleAssistant {
+		a.ended = len(a.turns[n-1].Tools) == 0
+	}
 	for i := range a.turns {
 		t := &a.turns[i]
 		if t.Role != RoleAssistant {

@@ -145,6 +145,9 @@ func (s *skipped) notes(g *gatherer) []string {
 	add(s.foreign, "record", " of another session in the same file")
 	add(s.subagent, "record", " of subagents")
 	add(s.rewound, "prompt", " that the user took back, with what followed")
+	if s.takenBack > 0 {
+		out = append(out, sizeText(s.takenBack)+" that the user took back")
+	}
 	add(s.reasoning, "block", " of the model's reasoning")
 	if g.capped {
 		out = append(out, fmt.Sprintf("what stands more than %s before the end: not searched", sizeText(maxScan)))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"peermux/internal/frame"
 )
 
 // claudeDecoder reads lines of Claude Code (2.1.197 to 2.1.328).
@@ -142,11 +144,14 @@ func (d *claudeDecoder) user(l *claudeLine) ([]event, bool) {
 // down as user what commands print, what hooks say and that the user pressed
 // Escape. The text is "" when there is nothing to show.
 func claudeWords(words string, l *claudeLine) event {
-	if isMail(words) {
-		return event{kind: kindPrompt, role: RolePeer, text: mailText(words)}
-	}
-	e := event{kind: kindPrompt, role: RoleSystem, ends: true}
 	trimmed := strings.TrimSpace(words)
+	e := event{kind: kindPrompt, role: RoleSystem, ends: true}
+	switch {
+	case isMail(words, false):
+		return event{kind: kindPrompt, role: RolePeer, text: mailText(words)}
+	case trimmed == frame.WakeLine: // typed by peermux, not by a person
+		return event{kind: kindPrompt, role: RoleSystem, text: trimmed}
+	}
 	tag, inner := leadingTag(trimmed)
 	switch tag {
 	case "command-name", "command-message":
@@ -277,7 +282,7 @@ func claudeAttachment(l *claudeLine) []event {
 	if a.Type == "hook_additional_context" {
 		words = strings.Join(stringList(a.Content), "\n")
 	}
-	if !isMail(words) {
+	if !isMail(words, true) {
 		return nil
 	}
 	// Mail shown at the end of a turn keeps the turn going; any other time it

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"peermux/internal/frame"
 )
 
 // codexDecoder reads lines of a Codex rollout (0.171.0, and the forms before
@@ -71,8 +73,8 @@ func (d *codexDecoder) decode(data []byte) ([]event, bool) {
 	payload := l.payload
 	switch l.typ {
 	case "response_item", "event_msg", "compacted":
-	case "token_usage_record": // once for each answer of the model, after its items
-		return []event{{kind: kindBreak}}, true
+	case "token_usage_record": // after each answer, in versions that record the end of a turn
+		return []event{{kind: kindStart}}, true
 	case "session_meta", "turn_context", "world_state", "":
 		return nil, true
 	default:
@@ -109,7 +111,7 @@ func codexEventMatters(payload []byte) bool {
 			return true
 		}
 		switch text(value) {
-		case "task_complete", "turn_complete", "turn_aborted", "thread_rolled_back", "error", "token_count":
+		case "task_started", "task_complete", "turn_aborted", "thread_rolled_back", "error", "token_count":
 			matters = true
 		}
 		return false
@@ -127,6 +129,8 @@ func codexEvent(item *codexItem) []event {
 		return []event{{kind: kindPrompt, role: RoleSystem, text: words, ends: true}}
 	case "token_count":
 		return []event{{kind: kindBreak}}
+	case "task_started":
+		return []event{{kind: kindStart}}
 	case "thread_rolled_back":
 		return []event{{kind: kindRollback, n: item.NumTurns}}
 	case "error":
@@ -181,11 +185,14 @@ func codexMessage(item *codexItem) []event {
 		return []event{{kind: kindSay, text: words}}
 	}
 	trimmed := strings.TrimSpace(words)
+	fromHook := item.Role == "developer"
 	if tag, inner := leadingTag(trimmed); tag == "hook_prompt" {
-		words = inner
+		words, fromHook = inner, true
 	}
 	switch {
-	case isMail(words):
+	case trimmed == frame.WakeLine: // typed or queued by peermux, not by a person
+		return []event{{kind: kindPrompt, role: RoleSystem, text: trimmed}}
+	case isMail(words, fromHook):
 		return []event{{kind: kindPrompt, role: RolePeer, text: mailText(words), ends: item.Role == "developer"}}
 	case item.Role != "user" || trimmed == "" || codexHarness(item, trimmed):
 		return []event{{kind: kindBreak}}

@@ -16,6 +16,7 @@ const (
 	kindResult                   // what the tool gave
 	kindEnd                      // the model's answer is complete
 	kindRollback                 // the last n prompts were taken back
+	kindStart                    // the client begins a turn, whose end it will record
 	kindBreak                    // what the model says next is another answer
 	kindLink                     // nothing to show, but a node of the conversation's tree
 )
@@ -46,6 +47,7 @@ type skipped struct {
 	reasoning         int
 	rewound           int
 	long              int
+	takenBack         int64 // bytes of a file that the user's going back left behind
 }
 
 // decoder turns lines of one client's transcript into events.

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 )
 
@@ -127,4 +128,60 @@ func (b *backward) fill(ctx context.Context) error {
 	b.lo -= n
 	b.base -= int64(n)
 	return nil
+}
+
+// forward reads whole lines from off on and hands them over in pieces of many
+// lines; a line too long to hold is handed over by its offset. It returns where
+// the next line begins. Unless last is set, a line without a newline at the end
+// of the file is left for later: it is still being written.
+type forward struct {
+	r     io.ReaderAt
+	last  bool
+	lines func(piece []byte) error
+	long  func(line *lineReader) error
+}
+
+func (f forward) read(ctx context.Context, off int64) (next int64, err error) {
+	buf := make([]byte, 2*maxLine)
+	have := 0 // buf[:have] stands at off in the file
+	for {
+		if err := ctx.Err(); err != nil {
+			return off, err
+		}
+		n, err := f.r.ReadAt(buf[have:], off+int64(have))
+		have += n
+		if err != nil && err != io.EOF {
+			return off, err
+		}
+		end := bytes.LastIndexByte(buf[:have], '\n') + 1
+		switch {
+		case end == 0 && have == len(buf):
+			line := &lineReader{r: f.r, off: off}
+			if err := f.long(line); err != nil || !line.whole {
+				return off, err
+			}
+			off, have = line.off, 0
+			continue
+		case err == io.EOF && f.last:
+			end = have
+		}
+		if err := f.lines(buf[:end]); err != nil {
+			return off, err
+		}
+		off += int64(end)
+		if err == io.EOF {
+			return off, nil
+		}
+		have = copy(buf, buf[end:have])
+	}
+}
+
+// shrunk reads a long line to its end; nil when it has too many fields to hold.
+func shrunk(ctx context.Context, l *lineReader) ([]byte, error) {
+	data, err := shrink(ctx, l)
+	if !errors.Is(err, errTooWide) {
+		return data, err
+	}
+	_, err = io.Copy(io.Discard, l)
+	return nil, err
 }

@@ -116,8 +116,7 @@ func firstLine(ctx context.Context, r io.ReaderAt) ([]byte, error) {
 		copy(grown, buf)
 		buf = grown
 	}
-	data, err := shrink(ctx, &lineReader{r: r})
-	return data, err
+	return shrink(ctx, &lineReader{r: r})
 }
 
 func ignoreEOF(err error) error {
@@ -127,53 +126,61 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// lineReader reads the first line of a file, up to its newline.
+// lineReader reads the line that begins at off, without its newline.
 type lineReader struct {
-	r   io.ReaderAt
-	off int64
-	end bool
+	r     io.ReaderAt
+	off   int64 // of what is read next; after the newline once that was met
+	whole bool  // the newline was met
 }
 
 func (l *lineReader) Read(p []byte) (int, error) {
-	if l.end {
+	if l.whole {
 		return 0, io.EOF
 	}
 	n, err := l.r.ReadAt(p, l.off)
-	l.off += int64(n)
 	if i := bytes.IndexByte(p[:n], '\n'); i >= 0 {
-		l.end = true
+		l.off += int64(i) + 1
+		l.whole = true
 		return i, nil
 	}
-	if err == io.EOF && n > 0 {
+	l.off += int64(n)
+	if n > 0 {
 		err = nil
-		l.end = true
 	}
 	return n, err
 }
 
-// forkedFrom is where Codex says that the older part of a fork stands.
-type forkedFrom struct {
-	ThreadID      string `json:"thread_id"`
+// historyBase is where Codex says that the older part of a conversation stands.
+type historyBase struct {
+	ID            string `json:"thread_id"` // of a thread, or of a segment of one
 	EndByteOffset int64  `json:"end_byte_offset"`
+	forkOf        string // the other thread, when this one is a fork
 }
 
-func forkBase(ctx context.Context, r io.ReaderAt) (forkedFrom, bool) {
+func readBase(ctx context.Context, r io.ReaderAt) (historyBase, bool) {
 	head, err := firstLine(ctx, r)
 	if err != nil {
-		return forkedFrom{}, false
+		return historyBase{}, false
 	}
 	var l codexLine
 	if !members(head, l.set) || l.typ != "session_meta" {
-		return forkedFrom{}, false
+		return historyBase{}, false
 	}
-	var base forkedFrom
+	var base historyBase
+	forkOf := ""
 	members(l.payload, func(key, value []byte) bool {
-		if string(key) == "history_base" && decode(value, &base) != nil {
-			base = forkedFrom{}
+		switch string(key) {
+		case "history_base":
+			if decode(value, &base) != nil {
+				base = historyBase{}
+			}
+		case "forked_from_id":
+			forkOf = text(value)
 		}
 		return true
 	})
-	return base, base.ThreadID != "" && base.EndByteOffset > 0
+	base.forkOf = forkOf
+	return base, base.ID != "" && base.EndByteOffset > 0
 }
 
 // sessionOf reads the session id off a transcript's name; "" when it holds none.
@@ -182,11 +189,11 @@ func sessionOf(file string) string {
 	if isSubagentFile(file) {
 		return filepath.Base(filepath.Dir(filepath.Dir(file)))
 	}
-	if ClientOf(file) == Codex {
-		if len(name) < 36 {
-			return ""
-		}
-		return name[len(name)-36:]
+	if r, ok := parseRollout(file); ok {
+		return r.thread
+	}
+	if len(name) != len("00000000-0000-0000-0000-000000000000") {
+		return "" // a copy under another name
 	}
 	return name
 }

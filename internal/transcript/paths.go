@@ -60,50 +60,79 @@ func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// CodexPath finds the rollout file of a Codex thread below codexHome, and says
-// whether there is one: Codex writes it at the thread's first turn. Thread ids
-// are UUIDs of version 7, so the day folder follows from the id; ids of another
-// kind are looked for in every day. Archived threads are found too.
+// CodexPath finds the rollout file in which a Codex thread goes on, below
+// codexHome, and says whether there is one: Codex writes it at the thread's
+// first turn. When the user goes back in a thread, Codex 0.171 leaves the file
+// and begins another of the same thread, perhaps in another day's folder; the
+// newest is returned. Archived threads are found too.
 func CodexPath(codexHome, threadID string) (string, bool) {
-	if !safeID(threadID) {
-		return "", false
-	}
-	suffix := "-" + threadID + ".jsonl"
-	sessions := filepath.Join(codexHome, "sessions")
-	if at, ok := uuidTime(threadID); ok {
-		// The folder is named in the local time of the machine that wrote it.
-		for _, shift := range []time.Duration{0, -24 * time.Hour, 24 * time.Hour} {
-			dir := filepath.Join(sessions, at.Add(shift).Format("2006/01/02"))
-			if file, ok := rolloutIn(dir, suffix); ok {
-				return file, true
-			}
-		}
-	}
-	if file, ok := rolloutIn(filepath.Join(codexHome, "archived_sessions"), suffix); ok {
-		return file, true
-	}
-	found := ""
-	for dir := range codexDays(sessions) {
-		if file, ok := rolloutIn(dir, suffix); ok {
-			found = file
-			break
-		}
-	}
-	return found, found != ""
+	return findRollout(codexHome, threadID, func(r rollout) bool { return r.thread == threadID })
 }
 
-// rolloutIn returns the rollout file in dir whose name ends in suffix.
-func rolloutIn(dir, suffix string) (string, bool) {
+// codexBase finds the file with the records that a fork, or a thread in which
+// the user went back, builds upon. Its id is a thread's, or a segment's.
+func codexBase(codexHome, id string) (string, bool) {
+	return findRollout(codexHome, id, func(r rollout) bool {
+		return r.segment == id || r.segment == "" && r.thread == id
+	})
+}
+
+// findRollout returns the newest file that matches. Ids are UUIDs of version 7:
+// no file of one is older than the id, so the search ends at its day.
+func findRollout(codexHome, id string, matches func(rollout) bool) (string, bool) {
+	if !safeID(id) {
+		return "", false
+	}
+	sessions := filepath.Join(codexHome, "sessions")
+	oldest := sessions
+	if at, ok := uuidTime(id); ok {
+		// The folder is named in the local time of whoever wrote it.
+		oldest = filepath.Join(sessions, at.Add(-24*time.Hour).Format("2006/01/02"))
+	}
+	for dir := range codexDays(sessions) {
+		if dir < oldest {
+			break
+		}
+		if file, ok := newestIn(dir, matches); ok {
+			return file, true
+		}
+	}
+	return newestIn(filepath.Join(codexHome, "archived_sessions"), matches)
+}
+
+// newestIn returns the matching file in dir with the greatest segment.
+func newestIn(dir string, matches func(rollout) bool) (string, bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", false
 	}
+	best, segment := "", ""
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "rollout-") && strings.HasSuffix(e.Name(), suffix) {
-			return filepath.Join(dir, e.Name()), true
+		r, ok := parseRollout(e.Name())
+		if ok && matches(r) && (best == "" || r.segment > segment) {
+			best, segment = filepath.Join(dir, e.Name()), r.segment
 		}
 	}
-	return "", false
+	return best, best != ""
+}
+
+// rollout is what a rollout file's name says.
+type rollout struct {
+	thread  string
+	segment string // "" in the thread's first file
+}
+
+// parseRollout reads rollout-<local time>-<thread>.jsonl, or
+// rollout-<local time>-<thread>_<segment>.jsonl.
+func parseRollout(name string) (rollout, bool) {
+	const stamp = len("2006-01-02T15-04-05-")
+	name, ok := strings.CutPrefix(filepath.Base(name), "rollout-")
+	name, isLines := strings.CutSuffix(name, ".jsonl")
+	if !ok || !isLines || len(name) <= stamp {
+		return rollout{}, false
+	}
+	thread, segment, _ := strings.Cut(name[stamp:], "_")
+	return rollout{thread, segment}, safeID(thread)
 }
 
 // codexDays yields the day folders below a Codex sessions folder, newest first.

@@ -32,8 +32,25 @@ const (
 // Codex write it with the first prompt); one that leads out of o.Root, or is no
 // regular file of this user, gives ErrOutside. A file that is replaced while it
 // is read is read again.
+//
+// Of a Codex thread the file in which it goes on is read, whichever of its files
+// was named.
 func ReadTail(ctx context.Context, file string, o Options) (Tail, error) {
 	o = o.withDefaults(file)
+	if r, ok := parseRollout(file); ok && o.Client == Codex {
+		if newest, ok := CodexPath(codexHomeOf(file), r.thread); ok {
+			file = newest
+		}
+	}
+	t, err := readStable(ctx, file, o)
+	if err == nil && o.Client == Claude && !isSubagentFile(file) {
+		err = addSubagents(ctx, &t, o)
+	}
+	return t, err
+}
+
+// readStable reads a file again when it changed under the reader.
+func readStable(ctx context.Context, file string, o Options) (Tail, error) {
 	for try := 1; ; try++ {
 		t, replaced, err := readOnce(ctx, file, o)
 		if !replaced {
@@ -73,7 +90,7 @@ func readOnce(ctx context.Context, file string, o Options) (t Tail, replaced boo
 	g := newGatherer(f, file, info.Size(), o)
 	defer g.close()
 	t, err = g.tail(ctx)
-	t.Size, t.ModTime = info.Size(), info.ModTime()
+	t.Size, t.ModTime, t.End = info.Size(), info.ModTime(), info.Size()-g.torn
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return t, true, err
 	}
@@ -97,10 +114,10 @@ type gatherer struct {
 	count   counter
 	text    int // bytes of text in events
 	scanned int64
-	older   bool // there is more before what was gathered
-	capped  bool // maxScan ended the search
-	masked  int
-	parents []*os.File
+	older   bool  // there is more before what was gathered
+	capped  bool  // maxScan ended the search
+	torn    int64 // bytes after the last newline
+	bases   []*os.File
 	forkOf  string
 }
 
@@ -110,23 +127,25 @@ func newGatherer(f io.ReaderAt, file string, size int64, o Options) *gatherer {
 	if o.SessionID != "" && o.Client == Claude {
 		g.session = o.SessionID
 	}
-	if o.Client == Codex {
-		g.dec = &codexDecoder{skipped: &g.skipped}
-	} else {
-		// A subagent's own file holds nothing but its sidechain, under the
-		// session id of its parent.
-		sub := isSubagentFile(file)
-		session := g.session
-		if sub && o.SessionID == "" {
-			session = ""
-		}
-		g.dec = &claudeDecoder{session: session, sidechains: o.Sidechains || sub, skipped: &g.skipped}
-	}
+	g.dec = o.decoder(file, &g.skipped)
 	return g
 }
 
+// decoder returns the decoder for a file. A subagent's own file holds nothing
+// but its sidechain, under the session id of its parent.
+func (o Options) decoder(file string, sk *skipped) decoder {
+	if o.Client == Codex {
+		return &codexDecoder{skipped: sk}
+	}
+	session := o.SessionID
+	if session == "" {
+		session = sessionOf(file)
+	}
+	return &claudeDecoder{session: session, sidechains: o.Sidechains || isSubagentFile(file), skipped: sk}
+}
+
 func (g *gatherer) close() {
-	for _, f := range g.parents {
+	for _, f := range g.bases {
 		f.Close() // only read
 	}
 }
@@ -205,7 +224,7 @@ func (g *gatherer) gather(ctx context.Context, want int) (more bool, err error) 
 		}
 		l, err := g.lines.next(ctx)
 		if err == io.EOF {
-			if err := g.parent(ctx); err == io.EOF {
+			if err := g.base(ctx); err == io.EOF {
 				return false, nil
 			} else if err != nil {
 				return false, err
@@ -216,6 +235,9 @@ func (g *gatherer) gather(ctx context.Context, want int) (more bool, err error) 
 			return false, err
 		}
 		g.scanned += l.size
+		if l.torn {
+			g.torn = l.size
+		}
 		if err := g.line(ctx, l); err != nil {
 			return false, err
 		}
@@ -253,31 +275,35 @@ func (g *gatherer) line(ctx context.Context, l line) error {
 	return nil
 }
 
-// parent goes on in the thread that this one was forked from. Codex 0.171
-// writes only what is new into the fork's file, and where the old part ends.
-func (g *gatherer) parent(ctx context.Context) error {
-	if g.o.Client != Codex || len(g.parents) == maxForks {
+// base goes on in the file that this one builds upon. Codex 0.171 writes only
+// what is new into the file of a fork, or of a thread in which the user went
+// back, and says where the old part ends.
+func (g *gatherer) base(ctx context.Context) error {
+	if g.o.Client != Codex || len(g.bases) == maxForks {
 		return io.EOF
 	}
-	base, ok := forkBase(ctx, g.src)
+	base, ok := readBase(ctx, g.src)
 	if !ok {
 		return io.EOF
 	}
-	file, ok := CodexPath(codexHomeOf(g.file), base.ThreadID)
+	file, ok := codexBase(codexHomeOf(g.file), base.ID)
 	if !ok {
 		return io.EOF
 	}
 	f, err := openInside(file, g.o.Root)
 	if err != nil {
-		return io.EOF // gone meanwhile: what the fork holds is still right
+		return io.EOF // gone meanwhile: what was read so far is still right
 	}
-	g.parents = append(g.parents, f)
+	g.bases = append(g.bases, f)
 	info, err := f.Stat()
 	if err != nil || base.EndByteOffset > info.Size() {
 		return io.EOF
 	}
 	if g.forkOf == "" {
-		g.forkOf = base.ThreadID
+		g.forkOf = base.forkOf
+	}
+	if base.forkOf == "" {
+		g.skipped.takenBack += info.Size() - base.EndByteOffset
 	}
 	g.src, g.lines = f, newBackward(f, base.EndByteOffset)
 	return nil
@@ -303,7 +329,7 @@ func (c *counter) add(e event) {
 			c.groups[e.agent+e.group] = true
 		}
 		c.answer = e.group == ""
-	case kindResult, kindBreak, kindEnd:
+	case kindResult, kindBreak, kindStart, kindEnd:
 		c.answer = false
 	}
 }

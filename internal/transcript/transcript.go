@@ -73,6 +73,7 @@ type Tail struct {
 	Age          time.Duration `json:"-"`                 // Options.Now less LastAt
 	ForkOf       string        `json:"fork_of,omitempty"` // the thread that older turns come from
 	Truncated    bool          `json:"truncated"`         // there are older turns than these
+	End          int64         `json:"-"`                 // where Follow goes on: after the last whole line
 	Omitted      []string      `json:"omitted,omitempty"`
 	Masked       int           `json:"masked"` // secrets replaced
 	LastComplete bool          `json:"last_complete"`

@@ -7,19 +7,22 @@ import (
 	"peermux/internal/frame"
 )
 
-// isMail reports whether words hold a page of peermux mail. Every page ends
-// with the frame's closing sentence, whichever way it reached the model.
-func isMail(words string) bool {
-	return strings.Contains(words, frame.Closing)
+// isMail reports whether words hold a page of peermux mail, in whichever way it
+// reached the model. A page that quotes somebody ends with the frame's closing
+// sentence; one that only reminds is known by its start, if a hook gave it.
+func isMail(words string, fromHook bool) bool {
+	return strings.Contains(words, frame.Closing) || fromHook && strings.HasPrefix(words, pageStart)
 }
+
+// pageStart begins each heading of a page.
+const pageStart = "peermux: "
 
 // mailText is a page of mail without the wrapping of the client and without the
 // closing sentence, which is the same each time.
 func mailText(words string) string {
 	words, _, _ = strings.Cut(words, frame.Closing)
-	words = strings.TrimSpace(words)
-	if _, rest, ok := strings.Cut(words, "<system-reminder>\n"); ok {
-		words = rest
+	if i := strings.Index(words, pageStart); i >= 0 {
+		words = words[i:]
 	}
 	return strings.TrimSpace(words)
 }
