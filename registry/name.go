@@ -97,7 +97,7 @@ func generic(name string) bool {
 		return true
 	}
 	switch strings.TrimSuffix(name, ".exe") {
-	case "bash", "zsh", "sh", "fish", "dash", "ksh", "node", "bun", "env", "npx", "tmux", "ssh", "claude", "codex":
+	case "bash", "zsh", "sh", "fish", "dash", "ksh", "node", "bun", "env", "npx", "tmux", "ssh", "claude", "codex", "peermux":
 		return true
 	}
 	return false
