@@ -77,13 +77,13 @@ func (t *tx) existing(id string) (*Message, error) {
 	if id == "" {
 		return nil, nil
 	}
-	data, err := t.whole()
-	if err != nil || !bytes.Contains(data, []byte(id)) {
+	v, err := t.whole()
+	if err != nil || !bytes.Contains(v.data, []byte(id)) {
 		return nil, err
 	}
 	var found *Message
 	bad := 0
-	eachRecord(data, func(kind, at, line []byte) {
+	eachRecord(v.data, func(kind, at, line []byte) {
 		if found != nil || string(kind) != recMsg || string(at) != id {
 			return
 		}

@@ -48,15 +48,15 @@ func (s *Store) Compact(key string) error {
 // settled records first, then a mark, then what still waits. Whoever waits for
 // the lock of the old file sees that its name has gone on to another file.
 func (t *tx) compact() (done bool, err error) {
-	data, err := t.whole()
+	v, err := t.whole()
 	if err != nil {
 		return false, err
 	}
-	parts := t.divide(data)
+	parts := t.divide(v)
 	if err := t.setAside(parts.bad); err != nil {
 		return false, err
 	}
-	if err := t.replace(parts.file(t.s.stamp(), lastID(t.idx, data), t.p.feed)); err != nil {
+	if err := t.replace(parts.file(t.s.stamp(), lastID(t.idx, v.data), t.p.feed)); err != nil {
 		return false, fmt.Errorf("mailbox: compact: %w", err)
 	}
 	return true, nil
@@ -87,12 +87,13 @@ func (p *parts) file(at time.Time, lastID string, feed bool) []byte {
 }
 
 // divide decides, record by record.
-func (t *tx) divide(data []byte) *parts {
-	k := t.keepers(t.s.replay(t.p, data))
-	k.latest = latestOf(data)
+func (t *tx) divide(v *snapshot) *parts {
+	st := t.s.replay(t.p, v)
+	k := t.keepers(st)
+	k.latest = latestOf(v.data)
 	var p parts
 	bad := 0
-	eachRecord(data, func(kind, id, line []byte) {
+	eachRecord(v.data, func(kind, id, line []byte) {
 		to := &p.cold
 		switch k.fate(string(kind), string(id), line) {
 		case drop:
@@ -103,7 +104,13 @@ func (t *tx) divide(data []byte) *parts {
 		to.Write(line)
 		to.WriteByte('\n')
 	}, &bad)
-	p.bad = badLines(data)
+	for _, it := range st.Items {
+		// The moves themselves are not all kept.
+		if it.MovedTo != "" && k.messages[it.ID] != drop {
+			encode(&p.cold, note{T: recWent, ID: it.ID, Box: it.MovedTo, Claim: it.moveID, At: t.s.stamp()})
+		}
+	}
+	p.bad = badLines(v.data)
 	return &p
 }
 

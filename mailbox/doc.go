@@ -48,6 +48,8 @@
 //	adopt      box starts to move here
 //	moved      this box goes on as box; "" when it lives again by itself
 //	adopted    all that waited in box is here now
+//	went       message id went along to box; claim is the id of that move. Compaction
+//	           writes it, since it keeps the latest move only
 //	compacted  first line: compaction wrote this file; id is the greatest message id
 //	           so far, hot the offset of the mark
 //	hot        the mark: nothing before it waits or is open

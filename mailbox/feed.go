@@ -53,12 +53,11 @@ func (s *Store) Retract(feed, id string) error {
 		}
 		return err
 	}
-	data, err := t.whole()
+	it, err := t.find(id)
 	if err != nil {
 		return t.abandon(err)
 	}
-	it, ok := s.replay(p, data).Item(id)
-	if !ok {
+	if it.ID == "" {
 		return t.abandon(unknown)
 	}
 	if it.Closed == "" {
@@ -289,7 +288,7 @@ func (s *Store) feedAfter(p place, cursor string) ([]Item, error) {
 		if oldest(data) > cursor && !all {
 			return false
 		}
-		st := s.replay(p, data)
+		st := s.replay(p, &snapshot{data: data})
 		for i := range st.Items {
 			if st.Items[i].ID > cursor {
 				news = st.Items[i:]

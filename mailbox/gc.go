@@ -98,6 +98,10 @@ func (s *Store) GC(o GCOptions) ([]GCAction, error) {
 		return nil, err
 	}
 	var places []place
+	var errs []error
+	if !o.DryRun {
+		errs = append(errs, s.removeHollow(boxes))
+	}
 	for _, b := range boxes {
 		p, err := s.box(b.Key)
 		if err != nil {
@@ -117,7 +121,6 @@ func (s *Store) GC(o GCOptions) ([]GCAction, error) {
 		}
 	}
 	var done []GCAction
-	var errs []error
 	for _, p := range places {
 		action, err := s.collect(p, o)
 		if errs = append(errs, err); action.Action != "" {
@@ -125,6 +128,27 @@ func (s *Store) GC(o GCOptions) ([]GCAction, error) {
 		}
 	}
 	return done, errors.Join(errs...)
+}
+
+// removeHollow deletes the folders of boxes whose removal broke off after the
+// journal. A folder that is just being filled is not empty for long, and who fills
+// it makes it again.
+func (s *Store) removeHollow(boxes []BoxInfo) error {
+	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
+	if err != nil {
+		return absent(err)
+	}
+	whole := map[string]bool{}
+	for _, b := range boxes {
+		whole[b.Key] = true
+	}
+	var errs []error
+	for _, e := range entries {
+		if _, err := s.box(e.Name()); err == nil && e.IsDir() && !whole[e.Name()] {
+			errs = append(errs, removeEmpty(filepath.Join(s.home, "boxes", e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // collect does what is to be done about one journal, under its lock: who waits for
@@ -158,12 +182,12 @@ func (t *tx) verdict(o GCOptions) (GCAction, error) {
 	if err != nil {
 		return GCAction{}, err
 	}
-	data, err := t.whole()
+	v, err := t.whole()
 	if err != nil {
 		return GCAction{}, err
 	}
 	idle := t.s.now().Sub(fi.ModTime())
-	st := t.s.replay(t.p, data)
+	st := t.s.replay(t.p, v)
 	if idle >= keepAge && !t.needed(st, o) {
 		why := fmt.Sprintf("nothing unshown or open, and unchanged for %d days", int(idle.Hours()/24))
 		if t.p.feed {

@@ -168,21 +168,23 @@ func (x *index) show(e *entry, owed bool) {
 }
 
 // owed reports whether a message that was shown, or answered, still asks for
-// something. Kind follows the id in lines of this package.
+// something.
 func owed(line []byte, after string) bool {
-	kind := Kind("")
-	_, id, ok := head(line)
-	rest := line
-	if ok {
-		rest = line[len(recordStart)+len(recMsg)+len(idStart)+len(id)+1:]
-	}
-	if word, found := bytes.CutPrefix(rest, []byte(`,"v":1,"kind":"`)); ok && found {
-		word, _, _ = bytes.Cut(word, []byte{'"'})
-		kind = Kind(word)
-	} else if m, ok := parseMessage(line); ok {
-		kind = m.Kind
-	}
+	kind := kindOf(line)
 	return kind == KindTask || kind == KindAsk && after == recShown
+}
+
+// kindOf finds a message's kind where this package writes it: behind id and v.
+func kindOf(line []byte) Kind {
+	if _, id, ok := head(line); ok {
+		start := len(recordStart) + len(recMsg) + len(`"`) + len(idStart) + len(id) + len(`"`)
+		if rest, ok := bytes.CutPrefix(line[start:], []byte(`,"v":1,"kind":"`)); ok {
+			kind, _, _ := word(rest)
+			return Kind(kind)
+		}
+	}
+	m, _ := parseMessage(line)
+	return m.Kind
 }
 
 func (x *index) endAsk(id []byte) {
@@ -194,7 +196,7 @@ func (x *index) endAsk(id []byte) {
 }
 
 func (x *index) move(t string, line []byte) {
-	n, ok := parseNote(line)
+	n, ok := parseMove(line)
 	if !ok {
 		return
 	}

@@ -22,6 +22,9 @@ type Item struct {
 
 	claims []note // those without an end
 	moveID string // the move that took it along
+	// settled: compaction put it before the mark. Then it is done with, even when
+	// the line that says so was damaged since.
+	settled bool
 }
 
 // Shown is one showing of a message.
@@ -39,7 +42,7 @@ func (it Item) Status() string {
 		return it.Closed
 	case it.Answered != "":
 		return "answered"
-	case len(it.Shown) > 0:
+	case len(it.Shown) > 0 || it.settled:
 		return "shown"
 	}
 	return "queued"
@@ -58,7 +61,7 @@ func (it Item) ShownTo(reader string) bool {
 // waits reports whether the message is still to be shown: in a repository's box
 // until it is answered or closed, elsewhere until it was shown once.
 func (it Item) waits(repo bool) bool {
-	if it.MovedTo != "" || it.Closed != "" || it.Answered != "" {
+	if it.settled || it.MovedTo != "" || it.Closed != "" || it.Answered != "" {
 		return false
 	}
 	return repo || len(it.Shown) == 0
@@ -68,7 +71,7 @@ func (it Item) waits(repo bool) bool {
 // until it is closed, a question until it is answered, and in a repository's box
 // any mail until either.
 func (it Item) Open(repo bool) bool {
-	if it.MovedTo != "" || it.Closed != "" {
+	if it.settled || it.MovedTo != "" || it.Closed != "" {
 		return false
 	}
 	return it.Kind == KindTask && !repo || (repo || it.Kind == KindAsk) && it.Answered == ""
@@ -89,6 +92,8 @@ func (it *Item) learn(n note) {
 		if n.Answer == "" {
 			it.Answered = "unknown" // a damaged receipt still says that there was one
 		}
+	case recWent:
+		it.MovedTo, it.moveID = n.Box, n.Claim
 	case recDone, recBlocked, recRetracted:
 		if it.Closed == "" { // the first to close it closed it
 			it.Closed, it.ClosedBy, it.ClosedID, it.ClosedAt = n.T, n.By, n.Answer, n.At

@@ -113,7 +113,7 @@ func (t *tx) syncName() error {
 }
 
 // whole is the entire journal, the settled part included.
-func (t *tx) whole() ([]byte, error) {
+func (t *tx) whole() (*snapshot, error) {
 	if t.snap.base > 0 || t.wrote {
 		v, err := read(t.f, t.snap.size, true)
 		if err != nil {
@@ -121,7 +121,7 @@ func (t *tx) whole() ([]byte, error) {
 		}
 		t.snap, t.wrote = v, false
 	}
-	return t.snap.data, nil
+	return t.snap, nil
 }
 
 // write appends lines with one call. When that fails half-way, as on a full disk,

@@ -57,6 +57,8 @@ func (t *tx) keepers(st *State) keepers {
 	for i := len(st.Asks) - 1; i >= 0; i-- {
 		if a := &st.Asks[i]; a.Ended == "" {
 			k.asks[a.ID] = hot
+		} else if a.Ended == recMoved && st.MovedTo == "" {
+			continue // it is open elsewhere, and this box lives again
 		} else if asks.takes(a.At, 0, false) {
 			k.asks[a.ID] = cold
 		}
@@ -110,8 +112,8 @@ func (k *keepers) fate(kind, id string, line []byte) fate {
 			return hot
 		}
 		return drop
-	case recCompacted, recHot:
-		return drop
+	case recCompacted, recHot, recWent:
+		return drop // written anew
 	}
 	return cold // a type of a later version
 }

@@ -113,7 +113,7 @@ type place struct {
 }
 
 func (s *Store) box(key string) (place, error) {
-	if len(key) < 3 || !strings.Contains("sruap", key[:1]) || key[1] != '-' || !validKey(key) {
+	if !validBox(key) {
 		return place{}, fmt.Errorf("%q is not a box key; keys come from SessionKey, RepoKey, UserKey, AppKey and PendingKey", key)
 	}
 	return place{key: key, path: JournalPath(s.home, key), repo: key[0] == 'r'}, nil
@@ -124,6 +124,10 @@ func (s *Store) feed(key string) (place, error) {
 		return place{}, fmt.Errorf("%q is not a feed key; keys come from FeedProject, FeedGroup, FeedGlobal and FeedRepos", key)
 	}
 	return place{key: key, path: FeedPath(s.home, key), feed: true}, nil
+}
+
+func validBox(key string) bool {
+	return len(key) > 2 && strings.Contains("sruap", key[:1]) && key[1] == '-' && validKey(key)
 }
 
 // validKey keeps every key a single, visible path element.

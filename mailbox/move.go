@@ -91,7 +91,7 @@ func (t *tx) writeSync(lines []byte) error {
 // When the move was begun before, a message may have arrived without all of what
 // is said about it.
 func cargo(src, dst *tx, begun bool) ([]byte, error) {
-	data, err := src.whole()
+	here, err := src.whole()
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func cargo(src, dst *tx, begun bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	was, is := src.s.replay(src.p, data), dst.s.replay(dst.p, there)
+	was, is := src.s.replay(src.p, here), dst.s.replay(dst.p, there)
 	goes := was.cargo(is)
 	went := goes
 	if begun {
@@ -107,7 +107,7 @@ func cargo(src, dst *tx, begun bool) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	bad := 0
-	eachRecord(data, func(kind, id, line []byte) {
+	eachRecord(here.data, func(kind, id, line []byte) {
 		switch string(kind) {
 		case recMsg, recAsked:
 			if !goes[string(id)] {

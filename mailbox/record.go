@@ -25,6 +25,7 @@ const (
 	recAdopt       = "adopt"
 	recAdopted     = "adopted"
 	recMoved       = "moved"
+	recWent        = "went"
 	recCompacted   = "compacted"
 	recHot         = "hot"
 )
@@ -151,6 +152,13 @@ func parseNote(line []byte) (note, bool) {
 	return n, true
 }
 
+// parseMove decodes adopt, adopted and moved. One that names no possible box is
+// damaged: to believe it would cut the box off.
+func parseMove(line []byte) (note, bool) {
+	n, ok := parseNote(line)
+	return n, ok && (validBox(n.Box) || n.Box == "" && n.T == recMoved)
+}
+
 func receipt(t string) bool {
 	switch t {
 	case recShown, recUnclaim, recDone, recBlocked, recAnswered, recAskEnded, recRetracted:
@@ -162,7 +170,7 @@ func receipt(t string) bool {
 func known(t string) bool {
 	switch t {
 	case recMsg, recClaim, recAsked, recSent, recCursor, recFeedClaim, recFeedUnclaim,
-		recAdopt, recAdopted, recMoved, recCompacted, recHot:
+		recAdopt, recAdopted, recMoved, recWent, recCompacted, recHot:
 		return true
 	}
 	return receipt(t)

@@ -14,11 +14,11 @@ func (s *Store) Remind(key string, as Shown, ids []string) (fresh []string, err 
 		as.At = s.stamp()
 	}
 	err = s.update(key, update{}, func(t *tx) (bool, error) {
-		data, err := t.whole()
+		v, err := t.whole()
 		if err != nil || t.idx.movedTo != "" {
 			return false, err
 		}
-		st := s.replay(t.p, data)
+		st := s.replay(t.p, v)
 		fresh = fresh[:0]
 		var buf bytes.Buffer
 		for _, id := range ids {

@@ -31,7 +31,7 @@ type SentRecord struct {
 // State is all that a journal says.
 type State struct {
 	Key      string
-	Items    []Item // in the order of the file, each message once
+	Items    []Item // in the order they came, each message once
 	Asks     []Ask
 	Sent     []SentRecord
 	Cursors  map[string]string // feed to the last message read of it
@@ -79,28 +79,64 @@ func (s *Store) state(p place) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.replay(p, v.data), nil
+	return s.replay(p, v), nil
 }
 
-// replay derives the state from a journal's records, in their order.
-func (s *Store) replay(p place, data []byte) *State {
+// replay derives the state from a whole journal's records, in their order.
+func (s *Store) replay(p place, v *snapshot) *State {
 	st := &State{
-		Key: p.key, Size: int64(len(data)), Cursors: map[string]string{},
+		Key: p.key, Size: v.size, Cursors: map[string]string{},
 		items: map[string]int{}, asks: map[string]int{},
 	}
-	eachRecord(data, func(t, id, line []byte) {
-		if string(t) == recMsg {
+	record := func(t, id, line []byte) {
+		parse := parseNote
+		switch string(t) {
+		case recMsg:
 			st.message(line)
-		} else if n, ok := parseNote(line); ok {
+			return
+		case recMoved, recAdopt, recAdopted:
+			parse = parseMove
+		}
+		if n, ok := parse(line); ok {
 			st.note(p, n)
 		} else if known(string(t)) {
 			st.BadLines++
 		}
-	}, &st.BadLines)
+	}
+	eachRecord(v.data[:v.hot], record, &st.BadLines)
+	settled := len(st.Items)
+	for i := range st.Items {
+		st.Items[i].settled = true
+	}
+	eachRecord(v.data[v.hot:], record, &st.BadLines)
+	if !p.feed {
+		st.merge(settled)
+	}
 	for i := range st.Items {
 		st.Items[i].judge(s, p, "")
 	}
 	return st
+}
+
+// merge puts the items into the order they came in: compaction has put the settled
+// ones first.
+func (st *State) merge(mark int) {
+	settled, rest := st.Items[:mark], st.Items[mark:]
+	if len(settled) == 0 || len(rest) == 0 {
+		return
+	}
+	all := make([]Item, 0, len(st.Items))
+	for len(settled) > 0 && len(rest) > 0 {
+		if rest[0].SentAt.Before(settled[0].SentAt) {
+			all, rest = append(all, rest[0]), rest[1:]
+		} else {
+			all, settled = append(all, settled[0]), settled[1:]
+		}
+	}
+	st.Items = append(append(all, settled...), rest...)
+	for i := range st.Items {
+		st.items[st.Items[i].ID] = i
+	}
 }
 
 func (st *State) message(line []byte) {
@@ -112,7 +148,7 @@ func (st *State) message(line []byte) {
 	if i, twice := st.items[m.ID]; !twice {
 		st.items[m.ID] = len(st.Items)
 		st.Items = append(st.Items, Item{Message: m})
-	} else if st.Items[i].MovedTo != "" {
+	} else if st.Items[i].MovedTo != "" || st.Items[i].settled {
 		st.Items[i] = Item{Message: m} // it went along to another box and has come back
 	}
 }

@@ -17,7 +17,7 @@ func (s *Store) Trace(key, id string) (Item, error) {
 		if err != nil {
 			return Item{}, err
 		}
-		st := s.replay(p, about(v.data, id))
+		st := s.replay(p, about(v, id))
 		if it, ok := st.Item(id); ok {
 			found = it
 		}
@@ -49,13 +49,18 @@ func (s *Store) HasReplyTo(key, id string) (bool, error) {
 	return false, nil
 }
 
-// about leaves of a journal the lines that name id, and those about moves.
-func about(data []byte, id string) []byte {
-	var out []byte
-	for line := range bytes.Lines(data) {
+// about leaves of a whole journal the lines that name id, and those about moves.
+func about(v *snapshot, id string) *snapshot {
+	var out snapshot
+	at := int64(0)
+	for line := range bytes.Lines(v.data) {
+		if at == v.hot {
+			out.hot = int64(len(out.data))
+		}
+		at += int64(len(line))
 		if bytes.Contains(line, []byte(id)) || bytes.Contains(line, []byte(`"`+recMoved+`"`)) || bytes.Contains(line, []byte(`"`+recAdopt+`"`)) {
-			out = append(out, line...)
+			out.data = append(out.data, line...)
 		}
 	}
-	return out
+	return &out
 }

@@ -182,11 +182,11 @@ func (s *Store) onMessage(key, id string, change func(*tx, Item) error) error {
 
 // find is the message with this id; its ID is "" when there is none.
 func (t *tx) find(id string) (Item, error) {
-	data, err := t.whole()
+	v, err := t.whole()
 	if err != nil {
 		return Item{}, err
 	}
-	it, _ := t.s.replay(t.p, data).Item(id)
+	it, _ := t.s.replay(t.p, about(v, id)).Item(id)
 	return it, nil
 }
 

@@ -1,0 +1,266 @@
+package mailbox_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"peermux/mailbox"
+)
+
+func (p *post) size(key string) int64 {
+	p.Helper()
+	info, err := os.Stat(mailbox.JournalPath(p.home, key))
+	if err != nil {
+		p.Fatal(err)
+	}
+	return info.Size()
+}
+
+func TestCompactionKeepsWhatMatters(t *testing.T) {
+	p := newPost(t)
+	const day = 24 * time.Hour
+	old := p.send(alice, "old")
+	oldTask := p.post(alice, task("bob", "old task"))
+	oldAsk := p.post(alice, mailbox.Message{Kind: mailbox.KindAsk, Body: "old ask"})
+	p.show(alice)
+	waiting := p.send(alice, "old but unshown")
+	p.ok(p.Asked(alice, mailbox.Ask{ID: "open", PID: 1}))
+	p.ok(p.Asked(alice, mailbox.Ask{ID: "ended", PID: 1}))
+	p.ok(p.AskEnded(alice, "ended", "timed_out", ""))
+	p.ok(p.Sent(alice, mailbox.SentRecord{ID: "sent long ago", ToKey: bob}))
+	p.hear(alice, mailbox.FeedOptions{})
+	p.clock.jump(31 * day)
+	young := p.send(alice, "young")
+	p.ok(p.claim(alice, mailbox.ClaimOptions{OnlyIDs: []string{young}, Reader: "alice", Via: "tool"}).Shown())
+	p.ok(p.Sent(alice, mailbox.SentRecord{ID: "sent", ToKey: bob, ToName: "bob"}))
+	dead := p.claim(alice, mailbox.ClaimOptions{PID: 9})
+	p.dead[9] = true
+	if len(dead.Messages) != 1 {
+		t.Fatal("nothing claimed")
+	}
+	cursor := mustState(p, alice).Cursors[feed]
+
+	for range 2 { // twice: the second works on a compacted file
+		p.ok(p.Compact(alice))
+		st := mustState(p, alice)
+		expect(t, "items", bodies(st.Items), "old task old ask old but unshown young")
+		if _, ok := st.Item(old); ok {
+			t.Error("a settled message of 31 days ago is still there")
+		}
+		p.pending(alice, 1)
+		items, _, err := p.Peek(alice, mailbox.ClaimOptions{})
+		p.ok(err)
+		if len(items) != 1 || items[0].ID != waiting || !items[0].PossiblySeen {
+			t.Errorf("waiting: %+v", items)
+		}
+		expect(t, "open", p.open(alice), "old task old ask")
+		if it := p.item(alice, young); len(it.Shown) != 1 || it.Shown[0].Via != "tool" {
+			t.Errorf("receipt lost: %+v", it)
+		}
+		if len(st.Asks) != 1 || st.Asks[0].ID != "open" {
+			t.Errorf("questions: %+v", st.Asks)
+		}
+		if len(st.Sent) != 1 || st.Sent[0].ToName != "bob" {
+			t.Errorf("sent: %+v", st.Sent)
+		}
+		if st.Cursors[feed] != cursor || st.BadLines != 0 {
+			t.Errorf("cursor %q, want %q; %d bad lines", st.Cursors[feed], cursor, st.BadLines)
+		}
+	}
+	// What happens later to mail in the settled part is still taken in.
+	p.ok(p.Close(alice, oldTask, "done", mailbox.Party{}, ""))
+	p.ok(p.Answered(alice, oldAsk, "r"))
+	p.ok(p.Answered(alice, young, "r"))
+	expect(t, "open", p.open(alice), "")
+	expect(t, "answered", p.item(alice, young).Status(), "answered")
+	p.ok(p.Compact(alice))
+	expect(t, "what is open no more and old is gone", bodies(mustState(p, alice).Items), "old but unshown young")
+}
+
+func TestCompactionComesByItselfAndPaysOff(t *testing.T) {
+	p := newPost(t)
+	body := strings.Repeat("x", 500)
+	var largest int64
+	compactions := 0
+	was := int64(0)
+	for i := range 3000 {
+		p.send(alice, fmt.Sprint(i, " ", body))
+		if i%10 == 9 {
+			p.show(alice)
+		}
+		size := p.size(alice)
+		if size < was {
+			compactions++
+		}
+		was, largest = size, max(largest, size)
+	}
+	// 1,000 settled messages of some 1,000 bytes each, and 256 KiB of new lines.
+	if largest > 1600<<10 {
+		t.Errorf("the journal grew to %d KiB", largest>>10)
+	}
+	if compactions < 4 || compactions > 20 {
+		t.Errorf("%d compactions in 3,000 messages", compactions)
+	}
+	if n := len(mustState(p, alice).Items); n < 1000 || n > 1600 {
+		t.Errorf("%d messages are left", n)
+	}
+}
+
+// Unshown mail beyond the threshold must not make every append rewrite the file.
+func TestCompactionIsAmortised(t *testing.T) {
+	p := newPost(t)
+	body := strings.Repeat("x", 10_000)
+	replaced := 0
+	var was os.FileInfo
+	for range 500 { // 5 MB that wait
+		p.send(alice, body)
+		now, err := os.Stat(mailbox.JournalPath(p.home, alice))
+		p.ok(err)
+		if was != nil && !os.SameFile(was, now) {
+			replaced++
+		}
+		was = now
+	}
+	if replaced < 2 || replaced > 8 {
+		t.Errorf("rewritten %d times, want about the logarithm", replaced)
+	}
+	p.pending(alice, 500)
+}
+
+func TestCompactionSweepsItsOwnLeftovers(t *testing.T) {
+	p := newPost(t)
+	p.send(alice, "x")
+	dir := filepath.Dir(mailbox.JournalPath(p.home, alice))
+	left := filepath.Join(dir, ".journal.jsonl.tmp-1-abcdef")
+	other := filepath.Join(dir, ".journal.jsonl.backup")
+	p.ok(os.WriteFile(left, []byte("half"), 0o600))
+	p.ok(os.WriteFile(other, []byte("mine"), 0o600))
+	p.ok(p.Compact(alice))
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a crashed compaction's file is still there")
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("somebody's file is gone: %v", err)
+	}
+	p.pending(alice, 1)
+}
+
+// The header is a short cut, not the truth.
+func TestWrongHeaderHidesNothing(t *testing.T) {
+	p := newPost(t)
+	p.send(alice, "settled")
+	p.show(alice)
+	p.send(alice, "waits")
+	p.ok(p.Compact(alice))
+	good := p.journal(alice)
+	for _, tt := range []struct{ name, old, new string }{
+		{"offset off by one", `"hot":"000`, `"hot":"001`},
+		{"offset at the end", `"hot":"0`, `"hot":"9`},
+		{"negative", `"hot":"000`, `"hot":"-00`},
+		{"no number", `"hot":"000`, `"hot":"abc`},
+		{"gone", `{"t":"compacted"`, `{"t":"compact3d"`},
+		{"mark gone", `{"t":"hot"`, `{"t":"h0t"`},
+		{"not JSON", `"kept":`, `"kept"-`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bad := strings.Replace(good, tt.old, tt.new, 1)
+			if bad == good {
+				t.Fatal("nothing replaced")
+			}
+			p.write(alice, bad)
+			p.pending(alice, 1)
+			p.write(alice, bad+strings.Repeat(`{"t":"pad","id":"`+strings.Repeat("p", 100)+"\"}\n", 700)) // past one piece
+			p.pending(alice, 1)
+			expect(t, "state", bodies(mustState(p, alice).Items), "settled waits")
+		})
+	}
+}
+
+func TestGC(t *testing.T) {
+	p := newPost(t)
+	const day = 24 * time.Hour
+	boxes := map[string]string{}
+	for _, name := range []string{"read", "unshown", "task", "kept", "fresh", "moved"} {
+		key := mailbox.SessionKey(name)
+		boxes[key] = name
+		switch name {
+		case "unshown":
+			p.send(key, "x")
+		case "task":
+			p.post(key, task("x", "x"))
+			p.show(key)
+		default:
+			p.send(key, "x")
+			p.show(key)
+		}
+	}
+	p.ok(p.Move(mailbox.SessionKey("moved"), mailbox.SessionKey("fresh")))
+	_, err := p.FeedNew(mailbox.FeedRepos, repo, mailbox.FeedOptions{FromStart: true, PID: 1})
+	p.ok(err)
+	boxes[repo] = "repo"
+	p.say("x", "said")
+	_, err = p.Broadcast(mailbox.FeedRepos, &mailbox.Message{Body: "stands"})
+	p.ok(err)
+	res, err := p.Append(mailbox.SessionKey("read"), &mailbox.Message{Body: "y"}, mailbox.AppendOptions{Ring: true})
+	p.ok(err)
+	p.show(res.Key)
+	empty := filepath.Join(p.home, "boxes", mailbox.SessionKey("empty"))
+	p.ok(os.Mkdir(empty, 0o700))
+
+	gc := func(dry bool) string {
+		t.Helper()
+		actions, err := p.GC(mailbox.GCOptions{DryRun: dry, Keep: func(key string) bool { return boxes[key] == "kept" }})
+		p.ok(err)
+		var did []string
+		for _, a := range actions {
+			name := boxes[a.Key]
+			if name == "" {
+				name = a.Key
+			}
+			did = append(did, a.Action+" "+name)
+		}
+		return strings.Join(did, ", ")
+	}
+	expect(t, "too early", gc(false), "")
+	if _, err := os.Stat(empty); err == nil {
+		t.Error("an empty folder is still there")
+	}
+	now := p.clock.now()
+	touch := func(path string) { p.ok(os.Chtimes(path, now, now)) }
+	for key := range boxes {
+		touch(mailbox.JournalPath(p.home, key))
+	}
+	touch(mailbox.FeedPath(p.home, feed))
+	touch(mailbox.FeedPath(p.home, mailbox.FeedRepos))
+	p.clock.jump(29 * day)
+	expect(t, "still too early", gc(false), "")
+	p.clock.jump(2 * day)
+	fresh := p.clock.now()
+	p.ok(os.Chtimes(mailbox.JournalPath(p.home, mailbox.SessionKey("fresh")), fresh, fresh))
+	want := "removed moved, removed read, removed " + feed
+	before := tree(t, p.home)
+	expect(t, "dry run", gc(true), want)
+	if got := tree(t, p.home); strings.Join(got, "\n") != strings.Join(before, "\n") {
+		t.Error("the dry run changed something")
+	}
+	expect(t, "gc", gc(false), want)
+	expect(t, "gc again", gc(false), "")
+	infos, err := p.Boxes()
+	p.ok(err)
+	left := map[string]mailbox.BoxInfo{}
+	for _, b := range infos {
+		left[boxes[b.Key]] = b
+	}
+	if len(left) != 5 || left["unshown"].Unshown != 1 || left["task"].Open != 1 || left["kept"].Key == "" {
+		t.Errorf("left: %+v", left)
+	}
+	if _, err := os.Stat(filepath.Dir(mailbox.JournalPath(p.home, mailbox.SessionKey("read")))); err == nil {
+		t.Error("the folder of a removed box is still there")
+	}
+	p.send(mailbox.SessionKey("read"), "comes back")
+	p.pending(mailbox.SessionKey("read"), 1)
+}
