@@ -27,6 +27,7 @@ type appServer struct {
 	out    *bufio.Reader
 	stderr *tail
 	id     int
+	closed bool
 }
 
 // startAppServer starts Codex and greets it.
@@ -63,7 +64,7 @@ func startAppServer(ctx context.Context, e Env) (*appServer, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	if err := s.write(map[string]any{"jsonrpc": "2.0", "method": "initialized"}); err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, s.failed("initialized", err)
 	}
 	return s, nil
 }
@@ -113,8 +114,12 @@ func (s *appServer) call(method string, params, result any) error {
 	}
 }
 
+// failed ends the server, which is of no use any more, and says why with what
+// it said itself.
 func (s *appServer) failed(method string, err error) error {
-	if errors.Is(err, io.EOF) {
+	// Closing can only fail as the server just did.
+	_ = s.close()
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) {
 		err = errors.New("it ended without an answer")
 	}
 	if said := s.stderr.String(); said != "" {
@@ -124,7 +129,12 @@ func (s *appServer) failed(method string, err error) error {
 }
 
 // close ends the server: by the end of its stdin, and by force when it stays.
+// Its stderr is complete then.
 func (s *appServer) close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	err := s.in.Close()
 	force := time.AfterFunc(appServerGrace, func() {
 		// It may have ended meanwhile; then there is nothing to kill.

@@ -2,7 +2,6 @@ package hookscripts
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -21,8 +20,12 @@ func (e Env) command(client, event string) string {
 	return fmt.Sprintf("[ -x %s ] || exit 0; exec %s %s %s", hook, run, client, event)
 }
 
+// shellQuote quotes what a shell might read otherwise.
 func shellQuote(s string) string {
-	if regexp.MustCompile(`^[A-Za-z0-9/._+:@%-]+$`).MatchString(s) {
+	plain := func(r rune) bool {
+		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("/._+:@%-", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -31,5 +34,19 @@ func shellQuote(s string) string {
 // isOurs tells our hooks by the program's name, as a word or at the end of a
 // path, however the rest of the command is written.
 func isOurs(command string) bool {
-	return regexp.MustCompile(`(^|[\s'"/=;(&|])peermux-hook($|[\s'"\\;)&|])`).MatchString(command)
+	const name = "peermux-hook"
+	for rest, before := command, byte(' '); ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		if i > 0 {
+			before = rest[i-1]
+		}
+		rest = rest[i+len(name):]
+		if strings.IndexByte(" \t'\"/=;(&|", before) >= 0 && (rest == "" || strings.IndexByte(" \t'\"\\;)&|", rest[0]) >= 0) {
+			return true
+		}
+		before = name[len(name)-1]
+	}
 }

@@ -25,6 +25,7 @@ func shells(t *testing.T) []string {
 }
 
 func TestCommandRunsTheHook(t *testing.T) {
+	t.Parallel()
 	for _, dir := range []string{"plain", "with blank", "quo'te", `dol$lar "q" \b`, "日本"} {
 		for _, home := range []string{"", "/peer mux/h'ome"} {
 			w := newWorld(t)
@@ -74,6 +75,7 @@ func runShell(t *testing.T, shell, command string) (out string, code int) {
 }
 
 func TestCommandIsAlwaysTheSame(t *testing.T) {
+	t.Parallel()
 	e := Env{Getenv: func(string) string { return "" }, HookPath: "/usr/local/bin/peermux-hook"}
 	want := "[ -x /usr/local/bin/peermux-hook ] || exit 0; exec /usr/local/bin/peermux-hook codex Stop"
 	if got := e.command(Codex, "Stop"); got != want {
@@ -82,6 +84,7 @@ func TestCommandIsAlwaysTheSame(t *testing.T) {
 }
 
 func TestIsOurs(t *testing.T) {
+	t.Parallel()
 	for command, want := range map[string]bool{
 		"peermux-hook claude Stop":                        true,
 		"/usr/bin/peermux-hook codex Stop":                true,

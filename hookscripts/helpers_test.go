@@ -27,10 +27,7 @@ func newWorld(t *testing.T) *world {
 	bin := filepath.Join(root, "some bin")
 	w.vars = map[string]string{"HOME": w.home, "PATH": bin + ":/usr/bin:/bin"}
 	for _, name := range []string{"peermux", "peermux-hook"} {
-		w.write(filepath.Join(bin, name), "#!/bin/sh\nprintf '%s|' \"$PEERMUX_HOME\" \"$@\"\nexit 2\n")
-		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		w.program(name, filepath.Join(bin, name))
 	}
 	w.reload(filepath.Join(bin, "peermux"))
 	return w

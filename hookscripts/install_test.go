@@ -91,6 +91,7 @@ func (w *world) put(text [2]string, lay func(w *world, path, text string)) {
 }
 
 func TestSetupAndRemoveLeaveEveryByte(t *testing.T) {
+	t.Parallel()
 	for name, text := range texts() {
 		for shape, lay := range shapes() {
 			if shape != "file" && name != "a usual one" && name != "three foreign hooks" {
@@ -153,6 +154,7 @@ func (w *world) wantInstalled() {
 }
 
 func TestSetupWithoutAnyFile(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	wantDid(t, w.setUp(both(approve)), Added)
 	w.wantInstalled()
@@ -167,8 +169,10 @@ func TestSetupWithoutAnyFile(t *testing.T) {
 }
 
 func TestApproveIsTakenBackToo(t *testing.T) {
+	t.Parallel()
 	for name, text := range texts() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.put(text, (*world).write)
 			before := w.tree()
@@ -189,11 +193,13 @@ func TestApproveIsTakenBackToo(t *testing.T) {
 
 // What others write meanwhile stays, byte for byte, and only ours goes.
 func TestRemoveAfterOthersChangedTheFiles(t *testing.T) {
+	t.Parallel()
 	for name, text := range texts() {
 		if name == "0 bytes" || name == "blanks only" || name == "nothing in it" || name == "empty object" {
 			continue // theirs then is the whole file
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			change := func() {
 				jsons, tomls := w.configs()
@@ -232,6 +238,7 @@ func (w *world) edit(path, old, new string) {
 }
 
 func TestInstalledHooksCarryTheCommand(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.setUp(both())
 	var settings struct {
@@ -262,6 +269,7 @@ func TestInstalledHooksCarryTheCommand(t *testing.T) {
 }
 
 func TestAPersonsChangesStay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.setUp(both())
 	w.edit(w.claudeSettings(), `"timeout": 10`, `"timeout": 77, "mine": true`)
@@ -272,6 +280,7 @@ func TestAPersonsChangesStay(t *testing.T) {
 }
 
 func TestMovedProgramsChangeOnlyThePath(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.setUp(both())
 	w.edit(w.claudeSettings(), `"timeout": 10`, `"timeout": 77`)
@@ -293,6 +302,7 @@ func TestMovedProgramsChangeOnlyThePath(t *testing.T) {
 }
 
 func TestEventsOfAnOlderVersionGo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(w.claudeSettings(), `{"hooks":{"PreCompact":[{"hooks":[{"type":"command","command":"/old/peermux-hook claude PreCompact"}]},{"hooks":[{"type":"command","command":"theirs"}]}]}}`)
 	if _, err := Install(t.Context(), w.Env, both()); err != nil {
@@ -305,6 +315,7 @@ func TestEventsOfAnOlderVersionGo(t *testing.T) {
 }
 
 func TestForeignHooksInOurGroupStay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.setUp(both())
 	w.edit(w.claudeSettings(), `"command": "[ -x`, `"command": "theirs"}, {"type": "command", "command": "[ -x`)
@@ -319,6 +330,7 @@ func TestForeignHooksInOurGroupStay(t *testing.T) {
 }
 
 func TestNotesSayWhatTheClientWontRead(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ text, claude, codex string }{
 		{"{}", "", ""},
 		{"{\n  \"a\": 1, // x\n  \"b\": 2\n}", "a comment (line 2, column 11)", "a comment (line 2, column 11)"},
@@ -341,6 +353,7 @@ func TestNotesSayWhatTheClientWontRead(t *testing.T) {
 }
 
 func TestClaudesFolders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	if got, want := w.claudeConfig(), filepath.Join(w.home, ".claude.json"); got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -15,6 +15,7 @@ import (
 // A file that can't be changed safely stays as it is, and the error says where
 // and why. The other client's files are dealt with all the same.
 func TestBadFilesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, file, text, want string }{
 		{"no JSON", ".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n", "settings.json: line 3, column 3: "},
 		{"half a JSON", ".claude/settings.json", `{"a": [1,`, "settings.json: line 1, column "},
@@ -32,6 +33,7 @@ func TestBadFilesStayAsTheyAre(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.write(filepath.Join(w.home, tt.file), tt.text)
 			_, err1 := RegisterServer(t.Context(), w.Env, both(approve))
@@ -62,6 +64,7 @@ func TestBadFilesStayAsTheyAre(t *testing.T) {
 }
 
 func TestReadOnlyFileStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(w.claudeSettings(), "{}")
 	if err := os.Chmod(w.claudeSettings(), 0o444); err != nil {
@@ -76,6 +79,7 @@ func TestReadOnlyFileStays(t *testing.T) {
 }
 
 func TestMissingProgramsAreRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, name := range []string{w.HookPath, w.ServerPath} {
 		if err := os.Rename(name, name+".gone"); err != nil {
@@ -103,6 +107,7 @@ func TestMissingProgramsAreRefused(t *testing.T) {
 }
 
 func TestTwentyInstallersAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put(texts()["three foreign hooks"], (*world).write)
 	first := w.tree()
@@ -136,6 +141,7 @@ func TestTwentyInstallersAtOnce(t *testing.T) {
 // Claude Code rewrites .claude.json all the time: read, change and replace
 // under its lock. Neither side may lose what the other wrote.
 func TestClaudeWritesWhileWeInstall(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write(w.claudeConfig(), `{"n0": true}`)
 	const writes = 40

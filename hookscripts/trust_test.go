@@ -25,11 +25,13 @@ func (w *world) trusted() TrustReport {
 }
 
 func TestTrustAndRemoveLeaveEveryByte(t *testing.T) {
+	t.Parallel()
 	for name, text := range texts() {
 		if strings.Contains(text[1], "my-wrapper") || strings.Contains(text[0], "//") || strings.Contains(text[0], ",]") || strings.HasPrefix(text[0], "\xef") {
 			continue // Codex would not read such a hooks.json
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.withCodex("ok")
 			w.write(w.codexConfig(), text[1])
@@ -51,6 +53,7 @@ func TestTrustAndRemoveLeaveEveryByte(t *testing.T) {
 }
 
 func TestOnlyOurHooksAreTrusted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withCodex("ok")
 	w.write(w.codexHooks(), `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"theirs"}]}]}}`)
@@ -65,6 +68,7 @@ func TestOnlyOurHooksAreTrusted(t *testing.T) {
 }
 
 func TestAChangedHookIsTrustedAnew(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withCodex("ok")
 	w.trusted()
@@ -81,6 +85,7 @@ func TestAChangedHookIsTrustedAnew(t *testing.T) {
 // The hook of somebody else that stands behind ours moves up when ours goes,
 // and stays trusted.
 func TestOthersStayTrustedWhenOursGo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withCodex("ok")
 	w.trusted()
@@ -146,6 +151,7 @@ func (w *world) statuses(words ...string) []string {
 
 // What a person trusted in Codex's own dialog is the person's to take back.
 func TestThePersonsTrustStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withCodex("ok")
 	w.setUp(codexOnly())
@@ -162,6 +168,7 @@ func TestThePersonsTrustStays(t *testing.T) {
 }
 
 func TestCodexThatCantReadTheHooks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.withCodex("ok")
 	w.write(w.codexHooks(), "{} // mine\n")
@@ -174,6 +181,7 @@ func TestCodexThatCantReadTheHooks(t *testing.T) {
 }
 
 func TestCodexThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.setUp(codexOnly())
 	before := w.tree()

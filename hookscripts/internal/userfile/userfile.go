@@ -3,7 +3,7 @@
 //
 // A file is replaced in one step (temporary file beside it, fsync, rename), so
 // a crash leaves the old file or the new one, and at most a temporary file
-// named ".<name><random>". Its mode and owner stay. A symbolic link stays: the
+// named ".<name>.tmp-<random>". Its mode and owner stay. A symbolic link stays: the
 // file it leads to is replaced. The file is read again right before the
 // rename; when another program has written it meanwhile, the change is made
 // anew on what is there now. A file without the owner's write bit is refused,
@@ -21,8 +21,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/google/renameio/v2"
 )
 
 const (
@@ -121,31 +119,41 @@ func replace(target string, info fs.FileInfo, before, after Content) (done bool,
 	} else if err := os.MkdirAll(filepath.Dir(target), newDir); err != nil {
 		return false, explain(err)
 	}
-	tmp, err := renameio.NewPendingFile(target, renameio.WithTempDir(filepath.Dir(target)), renameio.WithStaticPermissions(mode))
+	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".tmp-*")
 	if err != nil {
 		return false, explain(err)
 	}
-	// After a successful replacement this does nothing; before it, the error
-	// that brought us here says more than one about a temporary file.
-	defer tmp.Cleanup()
-	if _, err := tmp.Write(after.Data); err != nil {
-		return false, err
-	}
-	if err := keepOwner(tmp.File, info); err != nil {
-		return false, err
-	}
-	// The slow part comes before the last look, so that only a rename is left.
-	if err := tmp.Sync(); err != nil {
+	defer func() {
+		if !done {
+			err = errors.Join(err, os.Remove(tmp.Name()))
+		}
+	}()
+	// The slow part, with the fsync, comes before the last look at the file, so
+	// that only a rename is left after it.
+	if err := errors.Join(fill(tmp, after.Data, mode, info), tmp.Close()); err != nil {
 		return false, err
 	}
 	now, _, err := read(target)
 	if err != nil || !now.Equal(before) {
 		return false, err
 	}
-	if err := tmp.CloseAtomicallyReplace(); err != nil {
-		return false, err
+	if err := os.Rename(tmp.Name(), target); err != nil {
+		return false, explain(err)
 	}
 	return true, syncDir(filepath.Dir(target))
+}
+
+func fill(f *os.File, data []byte, mode fs.FileMode, old fs.FileInfo) error {
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := keepOwner(f, old); err != nil {
+		return err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // keepOwner gives the new file the owner and group of the old one: they differ
