@@ -14,6 +14,7 @@ func groups() []group {
 		{"start", []command{setupCommand(), installHookCommand(), uninstallHookCommand(), demoCommand(), versionCommand()}},
 		{"sessions", []command{listCommand()}},
 		{"mail", []command{sendCommand(), askCommand(), replyCommand(), inboxCommand(), doneCommand(), broadcastCommand(), retractCommand(), countCommand(), statusCommand(), groupCommand()}},
+		{"upkeep", []command{gcCommand()}},
 		{"shell", []command{completionCommand(), completeCommand(), mcpCommand(), standInCommand()}},
 	}
 }
