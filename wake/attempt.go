@@ -23,11 +23,13 @@ type attempt struct {
 // the next one is tried.
 type route func(ctx context.Context) (r Result, ok bool)
 
+const noRoute = "there is no native route, no PTY host and no tmux pane"
+
 func (a *attempt) run(ctx context.Context) Result {
 	if r, stop := a.preflight(); stop {
 		return r
 	}
-	last := Result{Outcome: NoRoute, Reason: "there is no native route, no PTY host and no tmux pane"}
+	last := Result{Outcome: NoRoute, Reason: noRoute}
 	for _, route := range a.routes() {
 		r, ok := route(ctx)
 		if ok {
@@ -129,7 +131,9 @@ func (a *attempt) routes() []route {
 	case registry.Codex:
 		native = []route{a.queue}
 	}
-	typed = []route{a.pane}
+	for _, find := range a.terminals() {
+		typed = append(typed, a.typed(find))
+	}
 	switch a.Mode {
 	case ModeNative:
 		return native
@@ -137,6 +141,26 @@ func (a *attempt) routes() []route {
 		return typed
 	}
 	return append(native, typed...)
+}
+
+// finder looks for a terminal that is proven to be the client's, and says how it
+// was proven, or why there is none.
+type finder func(ctx context.Context) (t terminal, route, why string)
+
+// terminals lists where the client may be typed at.
+func (a *attempt) terminals() []finder {
+	return []finder{a.findHost, a.findPane}
+}
+
+// typed is the route that types into what find finds.
+func (a *attempt) typed(find finder) route {
+	return func(ctx context.Context) (Result, bool) {
+		term, name, why := find(ctx)
+		if term == nil {
+			return Result{Outcome: NoRoute, Reason: why}, false
+		}
+		return a.typeInto(ctx, name, term), true
+	}
 }
 
 // statusOf asks the client's own record of its state, then its hooks.
@@ -156,8 +180,8 @@ func (w *Waker) clientEnv(e registry.Entry) func(string) string {
 }
 
 // typeInto runs the gate and the keys on one terminal, under its own lock.
-func (a *attempt) typeInto(ctx context.Context, name, route string, term terminal) Result {
-	unlock, err := a.lock(ctx, name)
+func (a *attempt) typeInto(ctx context.Context, route string, term terminal) Result {
+	unlock, err := a.lock(ctx, term.Name())
 	if err != nil {
 		return Result{Outcome: Failed, Route: route, Reason: err.Error()}
 	}

@@ -6,60 +6,32 @@ import (
 	"errors"
 	"fmt"
 
+	"peermux/detect"
 	"peermux/internal/proc"
 	"peermux/internal/screen"
 	"peermux/internal/tmux"
 )
 
-// pane types into the tmux pane that is proven to be the client's at this moment;
-// a remembered pane id may be somebody else's by now.
-func (a *attempt) pane(ctx context.Context) (Result, bool) {
-	p, why := a.findPane(ctx)
-	if p == nil {
-		return Result{Outcome: NoRoute, Reason: why}, false
+// findPane finds the tmux pane that is the client's at this moment; a remembered
+// pane id may be somebody else's by now.
+func (a *attempt) findPane(ctx context.Context) (t terminal, route, why string) {
+	client, why := detect.Terminal(a.entry)
+	if why != "" {
+		return nil, routeTmux, why
 	}
-	name := fmt.Sprintf("pane-%x", sha256.Sum256([]byte(p.pane.Socket+p.pane.ID)))
-	return a.typeInto(ctx, name, routeTmux, p), true
-}
-
-// findPane looks through the known sockets for the pane whose process is an
-// ancestor of the client's and whose terminal is the client's own. $TMUX_PANE is
-// not asked: editors and daemons inherit it.
-func (a *attempt) findPane(ctx context.Context) (*paneTerminal, string) {
-	client, err := proc.Stat(a.entry.Client.PID)
+	found, why := detect.Pane(ctx, a.entry, &tmux.Runner{})
+	if found == nil {
+		return nil, routeTmux, why
+	}
+	runner := &tmux.Runner{Socket: found.Socket}
+	p, err := runner.Pane(ctx, found.Pane)
 	if err != nil {
-		return nil, err.Error()
+		return nil, routeTmux, err.Error()
 	}
-	chain, err := proc.Ancestors(client.PID)
-	if err != nil {
-		return nil, err.Error()
+	if p.ServerPID != found.ServerPID {
+		return nil, routeTmux, "its tmux server was restarted"
 	}
-	above := map[int]bool{client.PID: true}
-	for _, p := range chain {
-		above[p.PID] = true
-	}
-	for _, socket := range a.sockets() {
-		runner := &tmux.Runner{Socket: socket}
-		panes, err := runner.Panes(ctx)
-		if err != nil {
-			continue // that server is gone or hangs; the others may know the pane
-		}
-		for _, p := range panes {
-			if tty, err := proc.TTYDevice(p.TTY); above[p.PID] && err == nil && tty == client.TTY {
-				return &paneTerminal{runner: runner, pane: p, client: client.PID}, ""
-			}
-		}
-	}
-	return nil, "no tmux pane is proven to be its terminal"
-}
-
-// sockets lists where its tmux server may listen, the likeliest first.
-func (a *attempt) sockets() []string {
-	var list []string
-	if a.entry.Tmux != nil {
-		list = append(list, a.entry.Tmux.Socket)
-	}
-	return append(list, tmux.Sockets(a.clientEnv(a.entry))...)
+	return &paneTerminal{runner: runner, pane: p, client: client.PID}, routeTmux, why
 }
 
 // paneTerminal is a client's tmux pane.
@@ -67,6 +39,10 @@ type paneTerminal struct {
 	runner *tmux.Runner
 	pane   tmux.Pane // as it was proven; later looks must agree with it
 	client int
+}
+
+func (p *paneTerminal) Name() string {
+	return fmt.Sprintf("pane-%x", sha256.Sum256([]byte(p.pane.Socket+p.pane.ID)))
 }
 
 func (p *paneTerminal) Look(ctx context.Context) (view, error) {

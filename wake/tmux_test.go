@@ -421,18 +421,18 @@ func wakerMain(job string) {
 		panic(err)
 	}
 	a := &attempt{Waker: w, entry: j.Entry, rec: rec}
-	p, why := a.findPane(context.Background())
+	p, route, why := a.findPane(context.Background())
 	if p == nil {
 		panic(why)
 	}
-	a.typeInto(context.Background(), "test", routeTmux, &fatalPaste{paneTerminal: p})
+	a.typeInto(context.Background(), route, &fatalPaste{terminal: p})
 }
 
 // fatalPaste is a pane whose waker dies right after the paste.
-type fatalPaste struct{ *paneTerminal }
+type fatalPaste struct{ terminal }
 
 func (f *fatalPaste) Paste(ctx context.Context, text string) error {
-	if err := f.paneTerminal.Paste(ctx, text); err != nil {
+	if err := f.terminal.Paste(ctx, text); err != nil {
 		return err
 	}
 	self, err := os.FindProcess(os.Getpid())

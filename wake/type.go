@@ -12,6 +12,8 @@ import (
 
 // terminal is where a client can be typed at: a tmux pane or a PTY host.
 type terminal interface {
+	// Name is unique to the terminal and fit for a file name.
+	Name() string
 	// Look is one moment of the terminal.
 	Look(ctx context.Context) (view, error)
 	// Paste sends the text as one bracketed paste, Enter a single Enter. Both

@@ -1,39 +1,71 @@
 package ptyhost
 
 import (
-	"errors"
 	"io"
-	"os"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"peermux/internal/screen"
 )
 
-// chunk is how much is read at once. Linux gives at most 4 KiB from a terminal.
-const chunk = 16 << 10
+// chunk is how much is passed on at once. Linux gives at most 4 KiB per read of a
+// terminal, so several reads fill it.
+const chunk = 64 << 10
 
 // copyOutput passes the program's output on until the inner terminal is closed.
 func (h *host) copyOutput() error {
 	defer h.screen.close()
+	conn, err := h.master.SyscallConn()
+	if err != nil {
+		return err
+	}
 	for {
 		buf := h.screen.buffer()
-		n, err := h.master.Read(buf)
+		n, rerr := drain(conn, buf)
 		if n > 0 {
-			if _, werr := h.o.Out.Write(buf[:n]); werr != nil {
+			if _, err := h.o.Out.Write(buf[:n]); err != nil {
 				return nil // the person's terminal is gone; SIGHUP follows
 			}
 			h.screen.show(buf[:n])
 		}
 		// Linux says EIO when the last process has closed the terminal.
-		if errors.Is(err, io.EOF) || errors.Is(err, unix.EIO) || errors.Is(err, os.ErrClosed) {
+		if rerr == io.EOF || rerr == unix.EIO {
 			return nil
 		}
-		if err != nil {
-			return err
+		if rerr != nil {
+			return rerr
 		}
 	}
+}
+
+// drain waits for output and then takes all that is there, up to the size of buf.
+func drain(conn syscall.RawConn, buf []byte) (n int, err error) {
+	var inner error
+	err = conn.Read(func(fd uintptr) bool {
+		for n < len(buf) {
+			got, err := unix.Read(int(fd), buf[n:])
+			switch {
+			case err == unix.EINTR:
+			case err == unix.EAGAIN:
+				return n > 0
+			case err != nil:
+				inner = err
+				return true
+			case got == 0:
+				inner = io.EOF
+				return true
+			default:
+				n += got
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return n, io.EOF // it only fails when the master was closed
+	}
+	return n, inner
 }
 
 // copyInput passes the person's keys on. It ends with the process: a read of a

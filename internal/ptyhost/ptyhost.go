@@ -183,7 +183,8 @@ func (h *host) run(leader *exec.Cmd, socket string) (int, error) {
 	news := make(chan notice, 8)
 	go h.link.receive(news)
 
-	code, failure := 1, error(nil)
+	// A leader that goes without a word was hung up with its terminal.
+	code, failure := 128+int(unix.SIGHUP), error(nil)
 	var unstoppable <-chan time.Time
 	for news != nil {
 		select {

@@ -358,12 +358,15 @@ func TestSignals(t *testing.T) {
 // TestHangup: closing the window ends the program as it would without a host.
 func TestHangup(t *testing.T) {
 	t.Parallel()
-	s := sit(t, "sh", "-c", "trap 'echo hup >"+filepath.Join("$PEERMUX_HOME", "hup")+"; exit 0' HUP; while :; do sleep 0.01; done")
+	s := sit(t, "sh", "-c", "trap 'echo hup >"+filepath.Join("$PEERMUX_HOME", "hup")+"; exit 0' HUP; echo ready; while :; do sleep 0.01; done")
+	s.shows("ready")
 	pid, _ := s.started()
 	if err := s.host.Process.Signal(unix.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	s.exit()
+	if code := s.exit(); code != 128+1 && code != 0 {
+		t.Errorf("got exit code %d", code)
+	}
 	s.until("the program has got SIGHUP", func() bool { return s.file("hup") != "" })
 	s.until("the program is gone", func() bool { return state(pid) == 0 })
 }
@@ -545,6 +548,11 @@ func TestNested(t *testing.T) {
 	}
 	s := sit(t, "sh", "-c", "PEERMUX_PTYHOST_TEST=host exec "+self+" sh -c 'stty size; echo outer=$PEERMUX_PTY_HOST; cat'")
 	s.shows("30 90")
+	s.shows("outer=" + filepath.Join(s.home, "hosts"))
+	_, socket := s.started() // of the inner one, which wrote last
+	if !strings.Contains(s.output(), "outer="+socket+"\r\n") {
+		t.Errorf("the program's host is %s", socket)
+	}
 	s.typ("deep\n")
 	s.shows("deep\r\ndeep")
 	s.typ("\x04")
