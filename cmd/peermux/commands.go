@@ -12,7 +12,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"start", []command{setupCommand(), installHookCommand(), uninstallHookCommand(), demoCommand(), versionCommand()}},
-		{"sessions", []command{listCommand()}},
+		{"sessions", []command{listCommand(), whoamiCommand()}},
 		{"mail", []command{sendCommand(), askCommand(), replyCommand(), inboxCommand(), doneCommand(), broadcastCommand(), retractCommand(), countCommand(), statusCommand(), groupCommand()}},
 		{"upkeep", []command{gcCommand()}},
 		{"shell", []command{completionCommand(), completeCommand(), mcpCommand(), standInCommand()}},
