@@ -62,10 +62,11 @@ type setup struct {
 	yes, remove, skills, hooksOnly bool
 	opts                           hookscripts.Options
 
-	app    *app
-	env    hookscripts.Env
-	left   []string // what the person still has to do
-	failed []error
+	app     *app
+	env     hookscripts.Env
+	changed bool     // something was written into a client's settings
+	left    []string // what the person still has to do
+	failed  []error
 }
 
 func (s *setup) flags(fs *flag.FlagSet) {
@@ -148,7 +149,7 @@ func (s *setup) do(ctx context.Context) {
 			s.trust(ctx)
 		}
 	}
-	if s.opts.DryRun {
+	if !s.changed {
 		return
 	}
 	s.left = append(s.left, "start the clients anew: a session that runs keeps the settings it started with")
@@ -176,6 +177,7 @@ func (s *setup) step(ctx context.Context, do step) {
 			fmt.Fprint(s.app.out, c.Diff)
 			continue
 		}
+		s.changed = s.changed || c.Did == hookscripts.Added || c.Did == hookscripts.Updated
 		s.say(c.Client, c.What, s.sentence(c))
 		if c.Note != "" {
 			s.left = append(s.left, s.tilde(c.File)+": "+c.Note)
