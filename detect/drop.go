@@ -2,7 +2,6 @@ package detect
 
 import (
 	"fmt"
-	"time"
 
 	"peermux/internal/proc"
 	"peermux/registry"
@@ -41,14 +40,21 @@ func byHookDrop(f Facts, c client) Outcome {
 	return latestDrop(ours, o)
 }
 
-// agentAbove reports whether id is the first agent in the ancestry of a hook.
+// agentAbove reports whether id is the first agent in the ancestry of a hook. The
+// process right above the hook is its shell as a rule, and gone by now; a process
+// further up that is gone may have been an agent, so it proves nothing.
 func agentAbove(p Processes, d registry.Drop, id proc.ID) bool {
-	for _, above := range d.PIDs {
+	for i, above := range d.PIDs {
 		if above == id {
 			return true
 		}
 		info, err := p.Stat(above.PID)
-		if err == nil && info.ID == above && recognise(p.Exe(above.PID), p.Args(above.PID)).kind != "" {
+		switch {
+		case err != nil || info.ID != above:
+			if i > 0 {
+				return false
+			}
+		case recognise(p.Exe(above.PID), p.Args(above.PID)).kind != "":
 			return false
 		}
 	}
@@ -92,7 +98,7 @@ func codexDrop(f Facts, c client, drops []registry.Drop, o Outcome) Outcome {
 	started, known := f.Self.StartedAt(f.Now)
 	var fits []registry.Drop
 	for _, d := range drops {
-		if known && d.Hooks[sessionStart].Add(time.Second).After(started) {
+		if known && d.Hooks[sessionStart].After(started) {
 			fits = append(fits, d)
 			o.Candidates = append(o.Candidates, d.SessionID)
 		}

@@ -21,21 +21,30 @@ import (
 // TMUX, and of this user's usual folders. In nested tmux only the inner pane has
 // the client's terminal.
 func Pane(ctx context.Context, e registry.Entry, runner *tmux.Runner) (*registry.Tmux, string) {
-	return pane(ctx, e, runner, kernel{})
+	f := paneFinder{Processes: kernel{}, runner: runner, known: tmux.Sockets}
+	return f.find(ctx, e)
 }
 
-func pane(ctx context.Context, e registry.Entry, runner *tmux.Runner, p Processes) (*registry.Tmux, string) {
-	term, why := terminal(e, p)
+// paneFinder holds what a search needs besides the entry.
+type paneFinder struct {
+	Processes
+	runner *tmux.Runner
+	// known lists the sockets in the usual folders.
+	known func(env func(string) string) []string
+}
+
+func (f paneFinder) find(ctx context.Context, e registry.Entry) (*registry.Tmux, string) {
+	term, why := terminal(e, f.Processes)
 	if why != "" {
 		return nil, why
 	}
 	above := map[int]bool{term.PID: true}
-	for _, a := range proc.Chain(term, p.Stat) {
+	for _, a := range proc.Chain(term, f.Stat) {
 		above[a.PID] = true
 	}
 	var failures []string
-	for _, socket := range sockets(e, term, runner, p) {
-		r := *runner
+	for _, socket := range f.sockets(e, term) {
+		r := *f.runner
 		r.Socket = socket
 		panes, err := r.Panes(ctx)
 		if err != nil {
@@ -60,7 +69,7 @@ func pane(ctx context.Context, e registry.Entry, runner *tmux.Runner, p Processe
 }
 
 // sockets lists the tmux servers to ask, the likeliest first.
-func sockets(e registry.Entry, term proc.Info, runner *tmux.Runner, p Processes) []string {
+func (f paneFinder) sockets(e registry.Entry, term proc.Info) []string {
 	var list []string
 	add := func(socket string) {
 		for _, have := range list {
@@ -72,13 +81,13 @@ func sockets(e registry.Entry, term proc.Info, runner *tmux.Runner, p Processes)
 			list = append(list, socket)
 		}
 	}
-	env := p.Env(term.PID, "TMUX", "TMUX_TMPDIR")
+	env := f.Env(term.PID, "TMUX", "TMUX_TMPDIR")
 	add(tmux.SocketOf(env["TMUX"]))
-	add(runner.Socket)
+	add(f.runner.Socket)
 	if e.Tmux != nil {
 		add(e.Tmux.Socket)
 	}
-	for _, socket := range tmux.Sockets(func(key string) string { return env[key] }) {
+	for _, socket := range f.known(func(key string) string { return env[key] }) {
 		add(socket)
 	}
 	return list
