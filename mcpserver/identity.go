@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,7 +30,8 @@ type identity struct {
 	diagnosis detect.Diagnosis
 	meta      json.RawMessage // _meta of the last call
 	claim     string
-	called    string // the name that the client itself gives the session
+	called    string           // the name that the client itself gives the session
+	behind    []registry.Entry // what we were before, while it is open whether its mail is ours
 
 	client chan proc.ID // tells clientGone whom to watch
 }
@@ -139,16 +141,34 @@ func (i *identity) ptyHost(e registry.Entry) *registry.PTYHost {
 	return &registry.PTYHost{Socket: socket}
 }
 
-// succeed moves the mail along when the session has got another id.
+// succeed moves the mail along when the session has got another id. While it
+// cannot be told yet whether the mail goes along, the question stays open and is
+// asked again at each refresh.
 func (i *identity) succeed(next registry.Entry) error {
-	if next.Box == i.entry.Box || !i.visible {
+	if next.Box != i.entry.Box && i.visible && !slices.ContainsFunc(i.behind, func(e registry.Entry) bool { return e.Box == i.entry.Box }) {
+		i.behind = append(i.behind, i.entry)
+	}
+	if len(i.behind) == 0 {
 		return nil
 	}
-	v := registry.Succession(i.entry, registry.Step{SessionID: next.SessionID, Client: next.Client})
-	if !v.Move || v.From == next.Box {
-		return nil
+	step, err := detect.Beginning(i.facts(), i.diagnosis)
+	if err != nil {
+		return err
 	}
-	return i.server.board.Store.Move(v.From, next.Box)
+	var open []registry.Entry
+	for _, prev := range i.behind {
+		v := registry.Succession(prev, step)
+		if v.Wait {
+			open = append(open, prev)
+		}
+		if v.Move && v.From != next.Box {
+			if err := i.server.board.Store.Move(v.From, next.Box); err != nil {
+				return err
+			}
+		}
+	}
+	i.behind = open
+	return nil
 }
 
 func same(a, b registry.Entry) bool {
