@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ type identity struct {
 	dir       string // ~/.claude or ~/.codex, or what the environment says
 	started   time.Time
 	self      proc.Info
+	lock      *os.File // Codex: the thread's writer lock
 }
 
 func newIdentity(client, name string, env func(string) string) (*identity, error) {
@@ -62,10 +64,21 @@ func (id *identity) renew() error {
 			return err
 		}
 		id.sessionID = uuid(7)
-		return id.write(id.lockPath(), nil)
+		return id.takeLock()
 	}
 	id.sessionID = uuid(4)
 	return nil
+}
+
+// takeLock opens the thread's writer lock, which Codex keeps open as long as it
+// has the thread loaded.
+func (id *identity) takeLock() error {
+	if err := os.MkdirAll(filepath.Dir(id.lockPath()), 0o700); err != nil {
+		return err
+	}
+	var err error
+	id.lock, err = os.OpenFile(id.lockPath(), os.O_CREATE|os.O_RDWR, 0o600)
+	return err
 }
 
 // uuid makes a random id; version 7 begins with the time, as Codex's threads do.
@@ -86,13 +99,10 @@ func (id *identity) lockPath() string {
 }
 
 func (id *identity) removeLock() error {
-	if id.sessionID == "" {
+	if id.lock == nil {
 		return nil
 	}
-	if err := os.Remove(id.lockPath()); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return nil
+	return errors.Join(os.Remove(id.lockPath()), id.lock.Close())
 }
 
 func (id *identity) sessionFile() string {

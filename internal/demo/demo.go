@@ -114,11 +114,7 @@ func (d *demo) prepare(ctx context.Context) error {
 		return err
 	}
 	for _, repo := range []string{"shop", "docs"} {
-		git := filepath.Join(d.dir, repo, ".git")
-		if err := os.MkdirAll(git, 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
+		if err := makeRepository(filepath.Join(d.dir, repo)); err != nil {
 			return err
 		}
 	}
@@ -134,6 +130,18 @@ func (d *demo) prepare(ctx context.Context) error {
 	}
 	d.page.title("two stand-in agents with the real peermux between them, " + where)
 	return nil
+}
+
+// makeRepository makes what git itself takes for a repository on branch main;
+// the demo does without git.
+func makeRepository(dir string) error {
+	git := filepath.Join(dir, ".git")
+	for _, sub := range []string{"objects", "refs"} {
+		if err := os.MkdirAll(filepath.Join(git, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600)
 }
 
 func tmuxVersion(ctx context.Context) (string, bool) {

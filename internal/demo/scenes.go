@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"peermux/internal/agentsim"
@@ -42,25 +44,21 @@ func (d *demo) play(ctx context.Context) error {
 	return d.later(ctx, web)
 }
 
-// list shows what a person sees and checks that everybody is there.
+// list waits until peermux knows everybody and shows what a person then sees. A
+// Codex session takes a second: before its first turn nothing tells its thread.
 func (d *demo) list(ctx context.Context, names ...string) error {
-	out, err := d.command(ctx, "list", "--json")
-	if err != nil {
-		return err
-	}
-	var res struct {
-		Sessions []struct{ Name string } `json:"sessions"`
-	}
-	if err := json.Unmarshal([]byte(out), &res); err != nil {
-		return fmt.Errorf("peermux list --json: %w", err)
-	}
-	listed := map[string]bool{}
-	for _, s := range res.Sessions {
-		listed[s.Name] = true
-	}
-	for _, n := range names {
-		if !listed[n] {
-			return fmt.Errorf("peermux list does not know %s: %s", n, out)
+	for {
+		missing, err := d.unlisted(ctx, names)
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("peermux list does not know %s: %w", strings.Join(missing, ", "), ctx.Err())
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	text, err := d.command(ctx, "list")
@@ -69,6 +67,24 @@ func (d *demo) list(ctx context.Context, names ...string) error {
 	}
 	d.page.command("peermux list", text)
 	return nil
+}
+
+func (d *demo) unlisted(ctx context.Context, names []string) ([]string, error) {
+	out, err := d.command(ctx, "list", "--json")
+	if err != nil {
+		return nil, err
+	}
+	var res struct {
+		Sessions []struct{ Name string } `json:"sessions"`
+	}
+	if err := json.Unmarshal([]byte(out), &res); err != nil {
+		return nil, fmt.Errorf("peermux list --json: %w", err)
+	}
+	listed := map[string]bool{}
+	for _, s := range res.Sessions {
+		listed[s.Name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return listed[n] }), nil
 }
 
 // ask has from ask to, which is idle, and wait for the answer in its own turn.
