@@ -18,9 +18,9 @@ const pluginAbout = "Coding-agent sessions on this machine find, message, ask an
 // and InstallSkills put into the clients' settings, for people who would
 // rather have no settings changed.
 //
-//	dir/.claude-plugin/plugin.json, hooks/, .mcp.json, skills/   Claude Code: claude --plugin-dir dir
-//	dir/.agents/plugins/marketplace.json                         Codex: codex plugin marketplace add dir
-//	dir/codex/.codex-plugin/plugin.json, hooks/, …               codex plugin add peermux@peermux
+//	dir/.claude-plugin/, hooks/, .mcp.json, skills/   the plugin for Claude Code, and the list with it in
+//	dir/codex/.codex-plugin/, hooks/, …               the plugin for Codex
+//	dir/.agents/plugins/marketplace.json              the list with it in
 //
 // The programs are named by their absolute paths, so the folder is for this
 // machine. Files of ours are replaced; a folder with another plugin in it is
@@ -32,14 +32,14 @@ func WritePlugin(dir string, e Env) error {
 	if err := checkPluginDir(dir); err != nil {
 		return err
 	}
-	marketplace := map[string]any{
-		"name": serverName, "owner": map[string]string{"name": serverName},
-		"plugins": []any{map[string]any{
-			"name": serverName, "description": pluginAbout,
-			"source": map[string]string{"source": "local", "path": "./codex"},
-		}},
+	readme, err := files.ReadFile("files/plugin.md")
+	if err != nil {
+		return err
 	}
-	if err := putJSON(filepath.Join(dir, ".agents", "plugins", "marketplace.json"), marketplace); err != nil {
+	if err := put(filepath.Join(dir, "README.md"), readme); err != nil {
+		return err
+	}
+	if err := putMarketplaces(dir); err != nil {
 		return err
 	}
 	if err := e.writePlugin(dir, Claude, ".claude-plugin"); err != nil {
@@ -48,14 +48,29 @@ func WritePlugin(dir string, e Env) error {
 	return e.writePlugin(filepath.Join(dir, "codex"), Codex, ".codex-plugin")
 }
 
+// putMarketplaces writes the lists that the clients install a plugin from.
+func putMarketplaces(dir string) error {
+	list := func(source any) map[string]any {
+		return map[string]any{
+			"name": serverName, "description": pluginAbout, "owner": map[string]string{"name": serverName},
+			"plugins": []any{map[string]any{"name": serverName, "description": pluginAbout, "source": source}},
+		}
+	}
+	if err := putJSON(filepath.Join(dir, ".claude-plugin", "marketplace.json"), list("./")); err != nil {
+		return err
+	}
+	codex := map[string]string{"source": "local", "path": "./codex"}
+	return putJSON(filepath.Join(dir, ".agents", "plugins", "marketplace.json"), list(codex))
+}
+
 func (e Env) writePlugin(dir, client, manifest string) error {
 	version := e.Version
-	if version == "" {
-		version = "0.0.0"
+	if version == "" || version[0] < '0' || version[0] > '9' {
+		version = "0.0.0" // a build that has no number
 	}
 	about := map[string]any{
 		"name": serverName, "version": version, "description": pluginAbout,
-		"author": map[string]string{"name": serverName},
+		"author": map[string]string{"name": serverName}, "license": "MIT",
 	}
 	if err := putJSON(filepath.Join(dir, manifest, "plugin.json"), about); err != nil {
 		return err

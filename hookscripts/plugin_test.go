@@ -128,7 +128,7 @@ func TestEmbeddedFiles(t *testing.T) {
 		}
 		return err
 	})
-	if got, want := strings.Join(names, " "), "files/SKILL.md files/claude-hooks.json files/codex-hooks.json"; err != nil || got != want {
+	if got, want := strings.Join(names, " "), "files/SKILL.md files/claude-hooks.json files/codex-hooks.json files/plugin.md"; err != nil || got != want {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 }

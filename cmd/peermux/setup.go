@@ -279,9 +279,10 @@ func (s *setup) writePlugin() error {
 	}
 	fmt.Fprintf(s.app.out, `the plugin is in %s
 
-Claude Code   claude --plugin-dir %[1]s
+Claude Code   claude plugin marketplace add %[1]s && claude plugin install peermux@peermux
+              (for one run: claude --plugin-dir %[1]s)
 Codex         codex plugin marketplace add %[1]s && codex plugin add peermux@peermux
-              then trust its hooks: /hooks
+              (then trust its hooks: /hooks)
 
 Use it instead of peermux setup, not as well: the tools would be there twice.
 `, dir)
