@@ -2,7 +2,6 @@ package wake
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -46,7 +45,7 @@ type hostTerminal struct {
 }
 
 func (h *hostTerminal) Name() string {
-	return fmt.Sprintf("host-%x", sha256.Sum256([]byte(h.host.Socket)))
+	return lockName("host", h.host.Socket)
 }
 
 func (h *hostTerminal) Look(ctx context.Context) (view, error) {

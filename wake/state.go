@@ -2,6 +2,7 @@ package wake
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ const (
 // was shown does.
 const (
 	firstRetry = 2 * time.Second
-	lastRetry  = 5 * time.Minute
+	lastRetry  = time.Minute
 	// firstFollow is how long a wake that reached the client may go without any
 	// mail being shown before it is repeated.
 	firstFollow = time.Minute
@@ -193,4 +194,10 @@ func (w *Waker) lock(ctx context.Context, name string) (unlock func(), err error
 		return nil, errors.Join(broken, f.Close())
 	}
 	return func() { f.Close() }, nil // closing gives the lock back; nothing was written
+}
+
+// lockName is short, and unique to what it is made of.
+func lockName(kind, of string) string {
+	sum := sha256.Sum256([]byte(of))
+	return fmt.Sprintf("%s-%x", kind, sum[:8])
 }

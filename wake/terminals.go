@@ -2,7 +2,6 @@ package wake
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -42,7 +41,7 @@ type paneTerminal struct {
 }
 
 func (p *paneTerminal) Name() string {
-	return fmt.Sprintf("pane-%x", sha256.Sum256([]byte(p.pane.Socket+p.pane.ID)))
+	return lockName("pane", p.pane.Socket+p.pane.ID)
 }
 
 func (p *paneTerminal) Look(ctx context.Context) (view, error) {

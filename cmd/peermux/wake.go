@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"peermux/internal/frame"
+	"peermux/internal/switchboard"
+)
+
+func wakeCommand() command {
+	return command{
+		name: "wake", args: "TARGET", short: "get an idle session to look at its mail, without doing harm",
+		long: `A draft, an open dialog, copy mode or an unknown screen is left alone: the wake is
+held, and the session's own server tries again when that changes. Exit code 1 when
+the session was not woken and mail still waits.`,
+		examples: []string{"peermux wake reviewer", "peermux wake codex --explain"},
+		flags: func(fs *flag.FlagSet) runFunc {
+			explain := fs.Bool("explain", false, "print every fact and the verdict, and wake nobody")
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(ctx context.Context, a *app, args []string) error {
+				if len(args) != 1 {
+					return usageError{msg: "one target, please", hint: "peermux list shows the names"}
+				}
+				s, err := a.open(ctx, "")
+				if err != nil {
+					return err
+				}
+				res, err := s.board.Wake(ctx, s.actor, args[0], *explain)
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					err = writeJSON(a.out, res)
+				} else {
+					err = a.printWake(res)
+				}
+				if err == nil && !*explain && !res.Woken() {
+					return coded(exitFailed)
+				}
+				return err
+			}
+		},
+	}
+}
+
+func (a *app) printWake(res switchboard.WakeResult) error {
+	if len(res.Facts) > 0 {
+		t := &table{head: []string{"FACT", "VALUE", "FROM"}, width: a.width(), bold: a.colour()}
+		for _, f := range res.Facts {
+			// Titles and names are other programs' text.
+			t.add(f.Name, frame.Clean(f.Value), f.Source)
+		}
+		if err := t.write(a.out); err != nil {
+			return err
+		}
+	}
+	line := fmt.Sprintf("%s: %s", res.Target, res.Outcome)
+	if res.Route != "" {
+		line += " (" + res.Route + ")"
+	}
+	if res.Reason != "" {
+		line += ": " + frame.Clean(res.Reason)
+	}
+	_, err := fmt.Fprintln(a.out, line)
+	return err
+}
