@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"peermux/internal/codexsim"
 )
 
 func codexOnly() Options { return Options{Clients: []string{Codex}} }
@@ -33,7 +35,7 @@ func TestTrustAndRemoveLeaveEveryByte(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.withCodex("ok")
+			w.withCodex(codexsim.Answers)
 			w.write(w.codexConfig(), text[1])
 			before := w.tree()
 			w.setUp(codexOnly())
@@ -55,10 +57,10 @@ func TestTrustAndRemoveLeaveEveryByte(t *testing.T) {
 func TestOnlyOurHooksAreTrusted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.withCodex("ok")
+	w.withCodex(codexsim.Answers)
 	w.write(w.codexHooks(), `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"theirs"}]}]}}`)
 	w.trusted()
-	trust := standInTrust(w.CodexHome)
+	trust := codexsim.Trust(w.CodexHome)
 	if _, ok := trust[w.trustKey("Stop", "0", "0")]; ok {
 		t.Error("a foreign hook is trusted now")
 	}
@@ -70,7 +72,7 @@ func TestOnlyOurHooksAreTrusted(t *testing.T) {
 func TestAChangedHookIsTrustedAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.withCodex("ok")
+	w.withCodex(codexsim.Answers)
 	w.trusted()
 	w.edit(w.codexHooks(), `"timeout": 10`, `"timeout": 20`)
 	r, err := CodexTrust(t.Context(), w.Env)
@@ -87,7 +89,7 @@ func TestAChangedHookIsTrustedAnew(t *testing.T) {
 func TestOthersStayTrustedWhenOursGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.withCodex("ok")
+	w.withCodex(codexsim.Answers)
 	w.trusted()
 	theirs := func(i int) string {
 		return fmt.Sprintf(`{"hooks": [{"type": "command", "command": "theirs %d"}, {"type": "command", "command": "more %[1]d"}]}`, i)
@@ -114,35 +116,27 @@ func TestOthersStayTrustedWhenOursGo(t *testing.T) {
 func (w *world) trustAll() {
 	w.t.Helper()
 	text := w.read(w.codexConfig())
-	for _, h := range w.listAll() {
-		header := fmt.Sprintf("[hooks.state.%q]", h["key"])
+	hooks, _ := codexsim.List(w.CodexHome)
+	for _, h := range hooks {
+		header := fmt.Sprintf("[hooks.state.%q]", h.Key)
 		if i := strings.Index(text, header); i >= 0 { // a row of ours under a key that is another hook's by now
 			j := i + strings.Index(text[i:], "trusted_hash")
 			k := j + strings.IndexByte(text[j:], '\n')
-			text = text[:j] + fmt.Sprintf("trusted_hash = %q", h["currentHash"]) + text[k:]
+			text = text[:j] + fmt.Sprintf("trusted_hash = %q", h.CurrentHash) + text[k:]
 			continue
 		}
-		text += fmt.Sprintf("\n%s\ntrusted_hash = %q\n", header, h["currentHash"])
+		text += fmt.Sprintf("\n%s\ntrusted_hash = %q\n", header, h.CurrentHash)
 	}
 	w.write(w.codexConfig(), text)
-}
-
-func (w *world) listAll() []map[string]any {
-	var out []map[string]any
-	for _, entry := range standInHooks(w.CodexHome).(map[string]any)["data"].([]any) {
-		for _, h := range entry.(map[string]any)["hooks"].([]any) {
-			out = append(out, h.(map[string]any))
-		}
-	}
-	return out
 }
 
 // statuses are the trust of the hooks whose command begins with a word.
 func (w *world) statuses(words ...string) []string {
 	var out []string
-	for _, h := range w.listAll() {
-		if first, _, _ := strings.Cut(h["command"].(string), " "); slices.Contains(words, first) {
-			out = append(out, fmt.Sprintf("%s %s %s", h["eventName"], h["command"], h["trustStatus"]))
+	hooks, _ := codexsim.List(w.CodexHome)
+	for _, h := range hooks {
+		if first, _, _ := strings.Cut(h.Command, " "); slices.Contains(words, first) {
+			out = append(out, fmt.Sprintf("%s %s %s", h.EventName, h.Command, h.TrustStatus))
 		}
 	}
 	slices.Sort(out)
@@ -153,7 +147,7 @@ func (w *world) statuses(words ...string) []string {
 func TestThePersonsTrustStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.withCodex("ok")
+	w.withCodex(codexsim.Answers)
 	w.setUp(codexOnly())
 	w.trustAll()
 	row := fmt.Sprintf("[hooks.state.%q]", w.trustKey("Stop", "0", "0"))
@@ -170,7 +164,7 @@ func TestThePersonsTrustStays(t *testing.T) {
 func TestCodexThatCantReadTheHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.withCodex("ok")
+	w.withCodex(codexsim.Answers)
 	w.write(w.codexHooks(), "{} // mine\n")
 	w.setUp(codexOnly())
 	r, err := TrustCodex(t.Context(), w.Env)
@@ -188,18 +182,18 @@ func TestCodexThatDoesNotAnswer(t *testing.T) {
 	if _, err := CodexTrust(t.Context(), w.Env); err == nil || !strings.Contains(err.Error(), "codex") {
 		t.Errorf("without Codex: %v", err)
 	}
-	w.withCodex("die")
+	w.withCodex(codexsim.Dies)
 	if _, err := TrustCodex(t.Context(), w.Env); err == nil || !strings.Contains(err.Error(), "I will not do this") {
 		t.Errorf("a Codex that dies: %v", err)
 	}
-	w.withCodex("hang")
+	w.withCodex(codexsim.Hangs)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if _, err := TrustCodex(ctx, w.Env); err == nil {
 		t.Error("a Codex that hangs: no error")
 	}
 	wantSame(t, "the settings", w.tree(), before)
-	if left := processes(t, filepath.Dir(w.ServerPath), standIn+"=hang"); len(left) > 0 {
+	if left := processes(t, filepath.Dir(w.ServerPath), standIn+"="+codexsim.Hangs); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
