@@ -192,6 +192,11 @@ func (l *loop) take(ctx context.Context, line []byte) {
 		l.reply(mcp.NewJSONRPCError(mcp.NewRequestId(nil), mcp.PARSE_ERROR,
 			"not a JSON-RPC message: "+err.Error(), nil), nil)
 	case h.answer():
+	case h.Method == "server/discover":
+		// Protocol 2026-07-28, which Claude Code 2.1.328 asks for first: it has no
+		// handshake, so we would never learn who our client is. Refused, the
+		// client goes on with initialize in the same process.
+		l.reply(mcp.NewJSONRPCError(mcp.NewRequestId(h.ID), mcp.METHOD_NOT_FOUND, "peermux speaks protocol 2025-11-25: use initialize", nil), nil)
 	case h.Method == "notifications/cancelled":
 		l.cancel(rawKey(h.Params.RequestID))
 	case h.key() == "" || h.Method == "initialize":
