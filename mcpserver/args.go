@@ -13,7 +13,7 @@ import (
 )
 
 // The parameters of each tool. The jsonschema tags are what a model reads; the
-// enum tags list the words a field takes. Optional numbers are pointers, so that
+// enum tags list the words a field takes, and min is the least number. Optional numbers are pointers, so that
 // a zero that was given differs from one that was not. The schemas in schema/
 // are made from these structs by `go test ./mcpserver -update`.
 
@@ -27,7 +27,7 @@ type listArgs struct {
 type readSessionArgs struct {
 	Name      string   `json:"name" jsonschema:"a session name or id from list_project_sessions, or a tmux pane (%N)"`
 	Mode      string   `json:"mode,omitempty" jsonschema:"transcript: its recent turns; pane: what its terminal shows; auto picks" enum:"auto,transcript,pane"`
-	Limit     *float64 `json:"limit,omitempty" jsonschema:"turns at most; default 20"`
+	Limit     *float64 `json:"limit,omitempty" jsonschema:"turns at most; default 20" min:"1"`
 	MaxBytes  *float64 `json:"max_bytes,omitempty" jsonschema:"bytes of text at most; default 24576"`
 	PaneLines *float64 `json:"pane_lines,omitempty" jsonschema:"lines of the pane with its scrollback; default: the visible screen"`
 }
@@ -59,14 +59,14 @@ type replyArgs struct {
 type askArgs struct {
 	Target    string   `json:"target,omitempty" jsonschema:"the session to ask; see send_message"`
 	Targets   []string `json:"targets,omitempty" jsonschema:"several sessions at once, instead of target"`
-	Body      string   `json:"body,omitempty" jsonschema:"the question"`
+	Body      string   `json:"body" jsonschema:"the question"`
 	Subject   string   `json:"subject,omitempty"`
-	TimeoutMS *float64 `json:"timeout_ms,omitempty" jsonschema:"how long to wait; default 60000, at most 280000; a later answer comes as mail"`
+	TimeoutMS *float64 `json:"timeout_ms,omitempty" jsonschema:"how long to wait; default 60000, at most 280000; a later answer comes as mail" min:"1"`
 }
 
 type readArgs struct {
 	IncludeSeen bool     `json:"include_seen,omitempty" jsonschema:"true: also what was shown before"`
-	Limit       *float64 `json:"limit,omitempty" jsonschema:"messages at most; default 20"`
+	Limit       *float64 `json:"limit,omitempty" jsonschema:"messages at most; default 20" min:"1"`
 	WaitMS      *float64 `json:"wait_ms,omitempty" jsonschema:"wait this long for mail when there is none; at most 280000. Rarely needed: mail is shown to you by itself"`
 }
 

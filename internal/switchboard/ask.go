@@ -161,7 +161,7 @@ func (v *vigil) open(ctx context.Context, target string) (*inquiry, error) {
 		// Not sent: nobody waits for an answer.
 		return nil, joinStorage(err, b.Store.AskEnded(v.box(), q.id, askCancelled, ""))
 	}
-	v.follow(q)
+	v.watchTarget(q)
 	v.wakeFor(ctx, q)
 	return q, nil
 }

@@ -27,7 +27,8 @@ type sight struct {
 	// heldSince is when something began to keep the peer from looking: its user
 	// is asked something, or a draft stands in its composer. Zero: nothing does.
 	heldSince time.Time
-	lost      time.Time // no process stands for the peer since; zero: one does
+	gone      bool      // the peer's client has ended
+	lost      time.Time // no server stands for the peer since; zero: one does
 	noteAt    time.Time // a plain message of the peer came after it saw the question
 }
 
@@ -71,6 +72,8 @@ func judge(s sight) (verdict string, again time.Duration) {
 		heldSince = time.Time{} // it has the question; its user's dialog is part of the work on it
 	}
 	switch {
+	case s.gone: // nothing restarts a server without its client
+		verdict = peerEnded
 	case settled(s.lost, settleLost, peerEnded):
 	case settled(s.noteAt, settleNote, plainNote):
 	case settled(idleSince, settleTurn, turnEnded):
@@ -94,7 +97,7 @@ func (v *vigil) observe(q *inquiry, ownChanged bool) sight {
 	if !q.dest.isSession() {
 		return s
 	}
-	v.lookForProcess(q)
+	s.gone = v.lookForProcess(q)
 	s.lost = q.lost
 	if q.dest.entry != nil {
 		s.status = b.status(*q.dest.entry)
@@ -121,8 +124,7 @@ func (v *vigil) followMove(q *inquiry) {
 	}
 	for _, e := range live {
 		if e.Box == key {
-			q.dest.entry = &e
-			v.follow(q)
+			v.follow(q, e)
 			return
 		}
 	}
@@ -145,37 +147,29 @@ func (v *vigil) heldSince(q *inquiry, status detect.Status) time.Time {
 	return since
 }
 
-// lookForProcess notices that the peer's process has ended, or that its session
-// goes on in another one.
-func (v *vigil) lookForProcess(q *inquiry) {
-	if q.left == nil && q.gone == nil {
-		return // nobody stood for it from the beginning
-	}
+// lookForProcess notices that the peer's server has ended, or that its session
+// goes on in another one, and reports whether its client has ended.
+func (v *vigil) lookForProcess(q *inquiry) (gone bool) {
 	clientGone, serverGone := hasEnded(q.gone), hasEnded(q.left)
 	if !clientGone && !serverGone {
-		return
+		return false
 	}
 	b := v.board
-	key := b.Store.Resolve(q.dest.key)
 	live, err := b.peek()
 	if err != nil {
-		return
+		return false
 	}
 	for _, e := range live {
-		if e.Box == key {
+		if e.Box == q.dest.key {
 			q.lost = time.Time{}
-			q.dest.key = key
-			v.follow(q)
-			return
+			v.follow(q, e)
+			return false
 		}
 	}
 	if q.lost.IsZero() {
 		q.lost = b.Now()
 	}
-	if clientGone {
-		// Nothing restarts a server without its client.
-		q.lost = b.Now().Add(-settleLost)
-	}
+	return clientGone
 }
 
 func hasEnded(c <-chan struct{}) bool {

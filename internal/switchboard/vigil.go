@@ -79,27 +79,30 @@ func (v *vigil) watchOwn() {
 	v.forward(v.board.Watch.File(mailbox.JournalPath(v.board.Home, box)))
 }
 
-// follow watches everything that can tell of a question's fate.
-func (v *vigil) follow(q *inquiry) {
-	home := v.board.Home
-	v.forward(v.board.Watch.File(mailbox.JournalPath(home, q.dest.key)))
-	if !q.dest.isSession() || q.dest.entry == nil {
+// watchTarget watches everything that can tell of a question's fate.
+func (v *vigil) watchTarget(q *inquiry) {
+	if q.dest.entry != nil {
+		v.follow(q, *q.dest.entry)
 		return
 	}
-	e := *q.dest.entry
-	v.forward(v.board.Watch.File(filepath.Join(home, "status", q.dest.key)))
-	v.forward(v.board.Watch.File(filepath.Join(home, "wake", q.dest.key+".json")))
-	if e.Client.Kind == registry.Claude {
-		v.forward(v.board.Watch.File(v.board.ClaudeSessionFile(e)))
-	}
-	v.attend(q, e)
+	v.forward(v.board.Watch.File(mailbox.JournalPath(v.board.Home, q.dest.key)))
 }
 
-// attend watches the processes that stand for the peer.
-func (v *vigil) attend(q *inquiry, e registry.Entry) {
+// follow watches the files and the processes of the session that was asked, as it
+// is now: it may go on under another id or behind another server.
+func (v *vigil) follow(q *inquiry, e registry.Entry) {
 	q.dest.entry = &e
-	q.left = v.forwardEnd(watch.Process(e.ID()))
-	q.gone = nil
+	home, key := v.board.Home, q.dest.key
+	files := []string{
+		mailbox.JournalPath(home, key), filepath.Join(home, "status", key), filepath.Join(home, "wake", key+".json"),
+	}
+	if e.Client.Kind == registry.Claude {
+		files = append(files, v.board.ClaudeSessionFile(e))
+	}
+	for _, file := range files {
+		v.forward(v.board.Watch.File(file))
+	}
+	q.left, q.gone = v.forwardEnd(watch.Process(e.ID())), nil
 	if e.Client.PID != 0 {
 		q.gone = v.forwardEnd(watch.Process(e.Client.ID()))
 	}

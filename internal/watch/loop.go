@@ -46,6 +46,9 @@ func (w *Watcher) dispatch(e fsnotify.Event) {
 		w.forget(e.Name)
 	}
 	for _, s := range w.subs {
+		if s.at != s.dir && filepath.Dir(e.Name) == s.at && w.arm(s) {
+			s.notify()
+		}
 		if s.path == e.Name || s.whole && s.path == filepath.Dir(e.Name) {
 			if !s.whole {
 				// For a directory that would be a stat of every entry
@@ -58,21 +61,22 @@ func (w *Watcher) dispatch(e fsnotify.Event) {
 }
 
 // forget notes that a watched directory went away, and with it the kernel's
-// watch; the poll arms it again when it is back. The caller holds mu.
+// watch; what is above it is watched until it is back. The caller holds mu.
 func (w *Watcher) forget(dir string) {
 	if w.armed[dir] == 0 {
 		return
 	}
 	delete(w.armed, dir)
-	for _, s := range w.subs {
-		if s.dir == dir {
-			s.armed = false
-			s.notify()
-		}
-	}
 	if w.kernel != nil {
 		// After a rename the kernel still watches the old inode.
 		_ = w.kernel.Remove(dir)
+	}
+	for _, s := range w.subs {
+		if s.at == dir {
+			s.at = ""
+			w.arm(s)
+			s.notify()
+		}
 	}
 }
 

@@ -18,6 +18,7 @@
 package watch
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -49,8 +50,8 @@ type Watcher struct {
 type subscription struct {
 	path  string
 	whole bool   // a directory and what is in it
-	dir   string // the directory given to the kernel
-	armed bool   // the kernel watches dir
+	dir   string // the directory to watch
+	at    string // the directory that the kernel watches; "" is none
 	last  stamp
 	tell  chan struct{}
 }
@@ -151,35 +152,61 @@ func (w *Watcher) halt() {
 	}
 }
 
-// arm asks the kernel to watch the subscription's directory. The caller holds mu.
+// arm asks the kernel to watch the subscription's directory, or as long as that
+// does not exist, the nearest one above it. It reports whether that changed. The
+// caller holds mu.
 func (w *Watcher) arm(s *subscription) bool {
-	if w.kernel == nil || s.armed {
+	if w.kernel == nil || s.at == s.dir {
 		return false
 	}
-	if w.armed[s.dir] == 0 {
-		// A directory that is not there yet, or a reached limit: the poll
+	before := s.at
+	for dir := s.dir; dir != s.at; dir = filepath.Dir(dir) {
+		// What fails is not there yet, or a limit is reached; then the poll
 		// covers it and tries again.
-		if err := w.kernel.Add(s.dir); err != nil {
-			return false
+		if w.armed[dir] == 0 && w.kernel.Add(dir) != nil {
+			if dir == filepath.Dir(dir) {
+				break
+			}
+			continue
 		}
+		w.armed[dir]++
+		w.disarm(s)
+		s.at = dir
+		if dir != s.dir && exists(below(dir, s.dir)) {
+			// It came between the two attempts.
+			return w.arm(s) || s.at != before
+		}
+		break
 	}
-	w.armed[s.dir]++
-	s.armed = true
-	return true
+	return s.at != before
+}
+
+// below is the directory right under dir on the way to target.
+func below(dir, target string) string {
+	for filepath.Dir(target) != dir {
+		target = filepath.Dir(target)
+	}
+	return target
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func (w *Watcher) disarm(s *subscription) {
-	if !s.armed {
+	dir := s.at
+	if dir == "" {
 		return
 	}
-	s.armed = false
-	w.armed[s.dir]--
-	if w.armed[s.dir] > 0 {
+	s.at = ""
+	w.armed[dir]--
+	if w.armed[dir] > 0 {
 		return
 	}
-	delete(w.armed, s.dir)
+	delete(w.armed, dir)
 	if w.kernel != nil {
 		// Fails only when the directory is gone, and the watch with it.
-		_ = w.kernel.Remove(s.dir)
+		_ = w.kernel.Remove(dir)
 	}
 }
