@@ -1,31 +1,18 @@
 package detect
 
 import (
-	"path/filepath"
 	"strings"
 
 	"peermux/internal/proc"
+	"peermux/internal/program"
 	"peermux/registry"
-)
-
-// Programs that a client process can be. A program of no known kind has kind "".
-type program struct {
-	kind string // registry.Claude, registry.Codex
-	role string // what the program was started as: see the constants
-}
-
-// Roles of a program.
-const (
-	roleMain   = ""       // a terminal client
-	roleExec   = "exec"   // one prompt, nobody sits at it
-	roleDaemon = "daemon" // Codex's app server, shared by all terminals of one home
-	roleOther  = "other"  // a helper of the client that holds no session
 )
 
 // client is the process that a session runs in, and what was read about it.
 type client struct {
 	registry.Client
-	program
+	kind string // of client; "" when there is none
+	role program.Role
 	// info is the client's process; the zero value when there is none.
 	info proc.Info
 	how  string
@@ -42,7 +29,8 @@ type client struct {
 func findClient(f Facts) client {
 	named := kindOf(f.ClientInfo.Name)
 	for i, a := range f.Ancestors {
-		c := client{info: a, program: recognise(f.Processes.Exe(a.PID), f.Processes.Args(a.PID))}
+		known := recognise(f.Processes, a.PID)
+		c := client{info: a, kind: known.Kind, role: known.Role}
 		if c.kind == "" {
 			c = knownToClaude(f, c)
 		}
@@ -74,7 +62,7 @@ func knownToClaude(f Facts, c client) client {
 // unrecognised is a client of which only the handshake is known: its process is
 // taken to be the parent.
 func unrecognised(f Facts, named string) client {
-	c := client{program: program{kind: named}}
+	c := client{kind: named}
 	switch {
 	case named == "":
 		c.how = "no agent among the ancestors"
@@ -145,76 +133,6 @@ func kindOf(name string) string {
 	return name
 }
 
-// recognise tells a client by its program: the executable's path, or the script
-// that an interpreter runs, or the name it was started under.
-func recognise(exe string, args []string) program {
-	words := []string{exe}
-	if len(args) > 0 {
-		words = append(words, args[0])
-	}
-	if interpreter(exe) && len(args) > 1 && !strings.HasPrefix(args[1], "-") {
-		words = append(words, args[1])
-	}
-	for _, w := range words {
-		switch programName(w) {
-		case registry.Claude:
-			return program{registry.Claude, claudeRole(args)}
-		case registry.Codex:
-			return program{registry.Codex, codexRole(args)}
-		}
-	}
-	return program{}
-}
-
-func interpreter(exe string) bool {
-	switch strings.TrimSuffix(filepath.Base(exe), ".exe") {
-	case "node", "bun", "deno", "sh", "bash", "dash", "zsh", "env", "busybox":
-		return true
-	}
-	return false
-}
-
-// programName is the kind of client that a path names. The native installer of
-// Claude Code calls the program by its version number, in a folder "claude".
-func programName(path string) string {
-	base := strings.ToLower(filepath.Base(path))
-	base = strings.TrimSuffix(base, ".exe")
-	switch {
-	case base == "claude",
-		strings.Contains(path, "/claude/versions/"),
-		strings.Contains(path, "/claude-code/") && (base == "cli.js" || base == "cli"):
-		return registry.Claude
-	case base == "codex", base == "codex.js",
-		strings.HasPrefix(base, "codex-") && strings.Contains(base, "-linux-"),
-		strings.HasPrefix(base, "codex-") && strings.Contains(base, "-apple-"):
-		return registry.Codex
-	}
-	return ""
-}
-
-func claudeRole(args []string) string {
-	for _, a := range args {
-		if a == "-p" || a == "--print" {
-			return roleExec
-		}
-	}
-	return roleMain
-}
-
-// codexRole reads the sub-command of a Codex command line (0.171.0).
-func codexRole(args []string) string {
-	for i := 1; i < len(args); i++ {
-		switch args[i] {
-		case "exec", "e", "review":
-			return roleExec
-		case "app-server":
-			for _, a := range args[i+1:] {
-				if a == "pid-update-loop" {
-					return roleOther
-				}
-			}
-			return roleDaemon
-		}
-	}
-	return roleMain
+func recognise(p Processes, pid int) program.Program {
+	return program.Recognise(p.Exe(pid), p.Args(pid))
 }

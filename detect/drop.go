@@ -3,7 +3,6 @@ package detect
 import (
 	"fmt"
 
-	"peermux/internal/proc"
 	"peermux/registry"
 )
 
@@ -12,7 +11,7 @@ const sessionStart = "SessionStart"
 // byHookDrop takes the session from a hook that ran under the same client
 // process. An ancestor in common is not enough: terminals and tmux servers are
 // above everybody, and an agent can be above an agent. The first agent above the
-// hook has to be our client.
+// hook, found when it ran, has to be our client.
 func byHookDrop(f Facts, c client) Outcome {
 	o := Outcome{Strategy: HookDrop, Outcome: Abstained}
 	if c.PID == 0 {
@@ -26,7 +25,7 @@ func byHookDrop(f Facts, c client) Outcome {
 	}
 	var ours []registry.Drop
 	for _, d := range drops {
-		if d.Client == c.kind && validID(d.SessionID) && agentAbove(f.Processes, d, c.info.ID) {
+		if d.Client == c.kind && validID(d.SessionID) && d.Agent == c.info.ID {
 			ours = append(ours, d)
 		}
 	}
@@ -38,27 +37,6 @@ func byHookDrop(f Facts, c client) Outcome {
 		return codexDrop(f, c, ours, o)
 	}
 	return latestDrop(ours, o)
-}
-
-// agentAbove reports whether id is the first agent in the ancestry of a hook. The
-// process right above the hook is its shell as a rule, and gone by now; a process
-// further up that is gone may have been an agent, so it proves nothing.
-func agentAbove(p Processes, d registry.Drop, id proc.ID) bool {
-	for i, above := range d.PIDs {
-		if above == id {
-			return true
-		}
-		info, err := p.Stat(above.PID)
-		switch {
-		case err != nil || info.ID != above:
-			if i > 0 {
-				return false
-			}
-		case recognise(p.Exe(above.PID), p.Args(above.PID)).kind != "":
-			return false
-		}
-	}
-	return false
 }
 
 // latestDrop is for clients that hold one session at a time: of several that one

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -254,40 +255,19 @@ func TestForeignShell(t *testing.T) {
 	})
 }
 
-// Wrappers between the client and the server, and programs under other names.
+// Wrappers between the client and the server.
 func TestFindClient(t *testing.T) {
 	home := t.TempDir()
-	tests := []struct {
-		name, exe string
-		args      []string
-		kind      string
-	}{
-		{"npm", "/x/claude-code/bin/claude.exe", []string{"claude"}, "claude"},
-		{"native installer", "/h/.local/share/claude/versions/2.1.34", []string{"claude"}, "claude"},
-		{"older npm", "/usr/bin/node", []string{"node", "/x/node_modules/@anthropic-ai/claude-code/cli.js"}, "claude"},
-		{"script", "/usr/bin/bash", []string{"bash", "/usr/local/bin/claude", "--resume"}, "claude"},
-		{"renamed process", "/usr/bin/node", []string{"claude"}, "claude"},
-		{"codex", "/x/vendor/codex/codex", []string{"codex"}, "codex"},
-		{"codex release", "/x/codex-x86_64-unknown-linux-musl", []string{"codex"}, "codex"},
-		{"codex wrapper", "/usr/bin/node", []string{"node", "/usr/bin/codex"}, "codex"},
-		{"shell that talks about claude", "/usr/bin/bash", []string{"bash", "-c", "claude --help"}, ""},
-		{"editor", "/usr/bin/vim", []string{"vim", "claude"}, ""},
-		{"claude's folder", "/h/.claude/local/other", []string{"other"}, ""},
-		{"codex in another word", "/usr/bin/codex-lint", []string{"codex-lint"}, ""},
+	r := recorded{
+		10: {PID: 10, PPID: 1, Start: "10", State: "S", Comm: "claude", Exe: "/x/claude", Argv: []string{"claude"}},
+		11: {PID: 11, PPID: 10, Start: "11", State: "S", Comm: "sh", Exe: "/bin/sh", Argv: []string{"sh", "-c", "npx peermux mcp"}},
+		12: {PID: 12, PPID: 11, Start: "12", State: "S", Comm: "node", Exe: "/usr/bin/node", Argv: []string{"node", "/usr/bin/npx"}},
+		13: {PID: 13, PPID: 12, Start: "13", State: "S", Comm: "peermux", Exe: "/x/peermux", Argv: []string{"peermux", "mcp"}, CWD: home},
 	}
-	for _, tt := range tests {
-		r := recorded{
-			10: {PID: 10, PPID: 1, Start: "10", State: "S", Comm: "agent", Exe: tt.exe, Argv: tt.args},
-			11: {PID: 11, PPID: 10, Start: "11", State: "S", Comm: "sh", Exe: "/bin/sh", Argv: []string{"sh", "-c", "npx peermux mcp"}},
-			12: {PID: 12, PPID: 11, Start: "12", State: "S", Comm: "node", Exe: "/usr/bin/node", Argv: []string{"node", "/usr/bin/npx"}},
-			13: {PID: 13, PPID: 12, Start: "13", State: "S", Comm: "peermux", Exe: "/x/peermux", Argv: []string{"peermux", "mcp"}, CWD: home},
-		}
-		f := r.facts(t, 13)
-		f.Home = home
-		c := findClient(f)
-		if c.Kind != tt.kind || tt.kind != "" && c.PID != 10 {
-			t.Errorf("%s: got %+v", tt.name, c.Client)
-		}
+	f := r.facts(t, 13)
+	f.Home = home
+	if c := findClient(f); c.Kind != registry.Claude || c.PID != 10 || !strings.Contains(c.how, "wrapper node") {
+		t.Errorf("got %+v", c)
 	}
 }
 
@@ -401,20 +381,28 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// put writes a drop as a hook of the given ancestry would.
-func put(t *testing.T, f Facts, d registry.Drop, r recorded, pids ...int) {
+// adopt gives a process of the tree the identity of this test's own process, which
+// lives: the registry asks the kernel whether a drop's client does.
+func (r recorded) adopt(t *testing.T, pid int, children ...int) proc.ID {
 	t.Helper()
-	d.Box = "s-" + d.SessionID
-	for _, pid := range pids {
-		d.PIDs = append(d.PIDs, r[pid].info().ID)
-	}
-	// The registry asks the kernel whether anybody of the ancestry lives; the
-	// test itself vouches for the recorded ones.
 	self, err := proc.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.PIDs = append(d.PIDs, self.ID)
+	p := r[pid]
+	delete(r, pid)
+	p.PID, p.Start = self.PID, self.Start
+	r[p.PID] = p
+	for _, child := range children {
+		r.change(child, func(c *recordedProcess) { c.PPID, c.Start = self.PID, startOf(t, time.Now()) })
+	}
+	return self.ID
+}
+
+// put writes a drop as a hook below the agent would.
+func put(t *testing.T, f Facts, d registry.Drop, agent proc.ID) {
+	t.Helper()
+	d.Box, d.Agent = "s-"+d.SessionID, agent
 	if err := f.Registry.PutDrop(d); err != nil {
 		t.Fatal(err)
 	}
@@ -430,34 +418,40 @@ func TestHookDrop(t *testing.T) {
 		return registry.Drop{Client: "claude", SessionID: id, Event: sessionStart, Transcript: "/t/" + id, Hooks: startedAt(at)}
 	}
 	r := tree(t, "claude-2.1.328", t.TempDir())
-	r[90001] = recordedProcess{PID: 90001, PPID: claudePID, Start: "999999", State: "S", Comm: "sh", Exe: "/bin/sh", Argv: []string{"sh", "-c", "x"}}
-	r[90002] = recordedProcess{PID: 90002, PPID: 90001, Start: "999999", State: "S", Comm: "claude", Exe: "/opt/claude", Argv: []string{"claude"}}
+	client := r.adopt(t, claudePID, claudeServer)
+	parent, err := proc.Stat(os.Getppid())
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.change(claudeServer, func(p *recordedProcess) { delete(p.Environ, "CLAUDE_CODE_SESSION_ID") })
 	tests := []struct {
 		name  string
 		drops func(f Facts)
 		want  string
 	}{
-		{"ours", func(f Facts) { put(t, f, drop(sid, now), r, 90001, claudePID) }, sid},
+		{"ours", func(f Facts) { put(t, f, drop(sid, now), client) }, sid},
 		{"none", func(Facts) {}, ""},
-		{"of a client inside our shell", func(f Facts) { put(t, f, drop(sid, now), r, 90002, 90001, claudePID) }, ""},
+		{"of another client process", func(f Facts) { put(t, f, drop(sid, now), parent.ID) }, ""},
 		{"of another client kind", func(f Facts) {
 			d := drop(sid, now)
 			d.Client = "codex"
-			put(t, f, d, r, claudePID)
+			put(t, f, d, client)
+		}, ""},
+		{"with our client further up", func(f Facts) {
+			d := drop(sid, now)
+			d.PIDs = []proc.ID{parent.ID, client}
+			put(t, f, d, parent.ID)
 		}, ""},
 		{"after /clear", func(f Facts) {
-			put(t, f, drop(sid, now.Add(-time.Hour)), r, claudePID)
-			put(t, f, drop(otherSID, now), r, claudePID)
+			put(t, f, drop(sid, now.Add(-time.Hour)), client)
+			put(t, f, drop(otherSID, now), client)
 		}, otherSID},
 		{"a tie", func(f Facts) {
-			put(t, f, drop(sid, now), r, claudePID)
-			put(t, f, drop(otherSID, now), r, claudePID)
+			put(t, f, drop(sid, now), client)
+			put(t, f, drop(otherSID, now), client)
 		}, ""},
 		{"of a dead client with our pid", func(f Facts) {
-			d := drop(sid, now)
-			d.PIDs = []proc.ID{{PID: claudePID, Start: "1"}}
-			put(t, f, d, r)
+			put(t, f, drop(sid, now), proc.ID{PID: client.PID, Start: "1"})
 		}, ""},
 	}
 	for _, tt := range tests {
@@ -475,7 +469,7 @@ func TestHookDrop(t *testing.T) {
 
 // Codex's daemon is above the hooks and servers of all its threads.
 func TestHookDropCodex(t *testing.T) {
-	now := time.Now()
+	now := time.Now().Add(time.Minute)
 	home := t.TempDir()
 	locks := filepath.Join(home, "cx", ".codex", lockFolder)
 	lock := func(id string) string { return filepath.Join(locks, id+".lock") }
@@ -494,16 +488,16 @@ func TestHookDropCodex(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := tree(t, "codex-0.171.0-daemon", home)
-		r.change(server1, func(p *recordedProcess) { p.Start = startOf(t, now.Add(-time.Minute)) })
 		r.change(daemonPID, func(p *recordedProcess) {
 			p.Open = nil
 			for _, id := range tt.held {
 				p.Open = append(p.Open, lock(id))
 			}
 		})
+		daemon := r.adopt(t, daemonPID, server1)
 		f := r.facts(t, server1)
 		for id, at := range tt.drops {
-			put(t, f, registry.Drop{Client: "codex", SessionID: id, Event: sessionStart, Hooks: startedAt(at)}, r, daemonPID)
+			put(t, f, registry.Drop{Client: "codex", SessionID: id, Event: sessionStart, Hooks: startedAt(at)}, daemon)
 		}
 		d := Identify(f)
 		o := d.outcome(HookDrop)

@@ -50,6 +50,7 @@ func FuzzOrigin(f *testing.F) {
 
 func TestBeginning(t *testing.T) {
 	r := tree(t, "claude-2.1.328", t.TempDir())
+	client := r.adopt(t, claudePID, claudeServer)
 	f := r.facts(t, claudeServer)
 	file := filepath.Join(t.TempDir(), "t.jsonl")
 	d := Diagnosis{SessionID: sid, Transcript: file, Client: registry.Client{Kind: "claude", PID: claudePID}}
@@ -59,7 +60,7 @@ func TestBeginning(t *testing.T) {
 		t.Errorf("before anything is written: got %+v, %v", step, err)
 	}
 	write(t, file, `{"forkedFrom":{"sessionId":"`+otherSID+`"}}`)
-	put(t, f, registry.Drop{Client: "claude", SessionID: sid, Source: "fork", Hooks: startedAt(time.Now())}, r, claudePID)
+	put(t, f, registry.Drop{Client: "claude", SessionID: sid, Source: "fork", Hooks: startedAt(time.Now())}, client)
 	step, err = Beginning(f, d)
 	if err != nil || !step.TranscriptSeen || step.ForkedFrom != otherSID || step.Source != registry.SourceFork {
 		t.Errorf("got %+v, %v", step, err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"peermux/internal/program"
 	"peermux/registry"
 )
 
@@ -19,9 +20,9 @@ func mode(f Facts, c client, transcript string) string {
 		switch {
 		case readMeta(f.Meta).subthread(), err == nil && o.subagent:
 			return registry.Subagent
-		case c.role == roleExec:
+		case c.role == program.Exec:
 			return registry.Headless
-		case c.role == roleMain && c.PID != 0, c.role == roleDaemon:
+		case c.role == program.Terminal && c.PID != 0, c.role == program.Daemon:
 			return registry.Interactive
 		}
 	}
@@ -48,7 +49,7 @@ func claudeMode(c client, args []string, entrypoint string) string {
 		return registry.Background
 	case kind != registry.Interactive && kind != "":
 		return registry.UnknownMode
-	case c.role == roleExec, strings.HasPrefix(entrypoint, "sdk-"):
+	case c.role == program.Exec, strings.HasPrefix(entrypoint, "sdk-"):
 		return registry.Headless
 	case entrypoint == "cli":
 		return registry.Interactive

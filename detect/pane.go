@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"peermux/internal/proc"
+	"peermux/internal/program"
 	"peermux/internal/tmux"
 	"peermux/registry"
 )
@@ -119,7 +120,7 @@ func threadTerminal(e registry.Entry, p Processes) (proc.Info, string) {
 	if err != nil || client.ID != e.Client.ID() || client.Zombie() {
 		return proc.Info{}, "the client is not running"
 	}
-	if recognise(p.Exe(client.PID), p.Args(client.PID)).role != roleDaemon {
+	if recognise(p, client.PID).Role != program.Daemon {
 		if client.TTY == 0 {
 			return proc.Info{}, "the client has no terminal"
 		}
@@ -194,10 +195,9 @@ func isCodexTerminal(i, daemon proc.Info, p Processes) bool {
 	if i.TTY == 0 || i.Zombie() {
 		return false
 	}
-	exe := p.Exe(i.PID)
-	prog := recognise(exe, p.Args(i.PID))
-	if prog.kind != registry.Codex || prog.role != roleMain || interpreter(exe) {
-		return false // not Codex, or its wrapper in node
+	known := recognise(p, i.PID)
+	if known.Kind != registry.Codex || known.Role != program.Terminal || known.Wrapper {
+		return false // not Codex, or its launcher in node
 	}
 	return codexHomeOf(i, p) == codexHomeOf(daemon, p)
 }

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"peermux/internal/proc"
+	"peermux/internal/program"
 	"peermux/registry"
 )
 
@@ -18,7 +19,7 @@ func Attended(e registry.Entry) bool { return attended(e, kernel{}) }
 
 func attended(e registry.Entry, p Processes) bool {
 	client, err := p.Stat(e.Client.PID)
-	if err != nil || recognise(p.Exe(client.PID), p.Args(client.PID)).role != roleDaemon {
+	if err != nil || recognise(p, client.PID).Role != program.Daemon {
 		return true
 	}
 	found, err := codexTerminals(p.CWD(e.PID), client, p)

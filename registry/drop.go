@@ -12,6 +12,7 @@ import (
 
 	"peermux/internal/private"
 	"peermux/internal/proc"
+	"peermux/internal/program"
 )
 
 // Drop is what the hooks of one session report about it: the only witness that
@@ -31,13 +32,17 @@ type Drop struct {
 	Headless bool      `json:"headless,omitempty"`
 	// PIDs is the ancestry of the hook, its parent first.
 	PIDs []proc.ID `json:"pids"`
+	// Agent is the first of them that is an agent by its program: the client.
+	Agent proc.ID `json:"agent"`
 	// Hooks tells when each kind of event last fired.
 	Hooks  map[string]time.Time `json:"hooks,omitempty"`
 	BootID string               `json:"boot_id,omitempty"`
 }
 
 // PutDrop writes what a hook reports, merged with what earlier hooks of the same
-// session reported: their times, and whatever this one does not know.
+// session reported: their times, and whatever this one does not know. It is called
+// while the hook runs, so that everybody above it still lives: the agent is looked
+// up there, unless the caller names it.
 func (r *Registry) PutDrop(d Drop) error {
 	if err := d.check(); err != nil {
 		return err
@@ -47,6 +52,9 @@ func (r *Registry) PutDrop(d Drop) error {
 		return err
 	}
 	d.V, d.BootID = Version, r.boot
+	if d.Agent == (proc.ID{}) {
+		d.Agent = firstAgent(d.PIDs)
+	}
 	if old, ok := r.DropOf(d.Box); ok {
 		d = merged(old, d)
 	}
@@ -55,6 +63,16 @@ func (r *Registry) PutDrop(d Drop) error {
 		return err
 	}
 	return private.WriteFile(filepath.Join(dir, d.Box+".json"), append(data, '\n'))
+}
+
+func firstAgent(above []proc.ID) proc.ID {
+	for _, id := range above {
+		info, err := proc.Stat(id.PID)
+		if err == nil && info.ID == id && program.Recognise(proc.Exe(id.PID), proc.Args(id.PID)).Kind != "" {
+			return id
+		}
+	}
+	return proc.ID{}
 }
 
 // merged is the newer drop d completed from the old one of the same session.
@@ -69,7 +87,7 @@ func merged(old, d Drop) Drop {
 		d.Source = old.Source
 	}
 	if len(d.PIDs) == 0 {
-		d.PIDs = old.PIDs
+		d.PIDs, d.Agent = old.PIDs, old.Agent
 	}
 	hooks := make(map[string]time.Time, len(old.Hooks)+len(d.Hooks))
 	for _, from := range []map[string]time.Time{old.Hooks, d.Hooks} {
@@ -92,8 +110,8 @@ func (r *Registry) DropOf(boxKey string) (Drop, bool) {
 	return d, err == nil
 }
 
-// Drops lists the drops of sessions in which a process of the reported ancestry
-// still lives, whatever that process is; see detect for what a drop proves.
+// Drops lists the drops of sessions whose client lives. Where the client was not
+// recognised, any process above the hook keeps the drop.
 func (r *Registry) Drops() ([]Drop, error) {
 	names, err := r.names("drops")
 	if err != nil {
@@ -129,6 +147,9 @@ func (r *Registry) RemoveDrop(boxKey string) error {
 func (r *Registry) dropLives(d Drop, alive liveness) bool {
 	if d.BootID != "" && r.boot != "" && d.BootID != r.boot {
 		return false
+	}
+	if d.Agent != (proc.ID{}) {
+		return alive.of(d.Agent)
 	}
 	for _, id := range d.PIDs {
 		if alive.of(id) {

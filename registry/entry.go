@@ -13,6 +13,7 @@ import (
 
 	"peermux/internal/private"
 	"peermux/internal/proc"
+	"peermux/internal/program"
 )
 
 // Version is the format of the entries written here. Entries of other versions
@@ -21,8 +22,8 @@ const Version = 1
 
 // Client kinds that peermux knows more about than their name.
 const (
-	Claude = "claude"
-	Codex  = "codex"
+	Claude = program.Claude
+	Codex  = program.Codex
 )
 
 // Modes of a client: how it was started, and so whether somebody sits at it.
