@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// build compiles the program as a release does.
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "peermux-hook")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
+}
+
+// TestLinksLittle keeps out whatever costs time at every start of the program,
+// and whatever could start a process or open a connection.
+func TestLinksLittle(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := map[string]bool{
+		"golang.org/x/sys/unix": true, "peermux/cmd/peermux-hook": true, "peermux/hookscripts/hookrun": true,
+		"peermux/mailbox": true, "peermux/registry": true, "peermux/internal/frame": true, "peermux/internal/private": true,
+		"peermux/internal/proc": true, "peermux/internal/project": true, "peermux/internal/program": true, "peermux/internal/faults": true,
+	}
+	banned := regexp.MustCompile(`^(net|net/.*|os/exec|os/user|regexp|log|log/.*|text/template|html/.*|go/.*|testing|flag|os/signal|plugin|embed|compress/.*|crypto/tls|crypto/x509)$`)
+	for dep := range strings.FieldsSeq(string(out)) {
+		first, _, _ := strings.Cut(dep, "/")
+		ours := first == "peermux" || strings.Contains(first, ".")
+		if ours && !allowed[dep] || banned.MatchString(dep) {
+			t.Errorf("the hook program links %s", dep)
+		}
+	}
+}
+
+// TestStartsQuickly adds up what the packages do before main.
+func TestStartsQuickly(t *testing.T) {
+	program := build(t)
+	best := 1e9
+	for range 5 { // a busy machine adds, it never takes away
+		cmd := exec.Command(program, "claude", "NoSuchEvent")
+		cmd.Env = []string{"GODEBUG=inittrace=1"}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		lines := regexp.MustCompile(`(?m)^init .* @.* ms, ([0-9.]+) ms clock`).FindAllStringSubmatch(stderr.String(), -1)
+		if len(lines) == 0 {
+			t.Fatalf("no init trace: %s", stderr.String())
+		}
+		total := 0.0
+		for _, line := range lines {
+			ms, err := strconv.ParseFloat(line[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += ms
+		}
+		best = min(best, total)
+	}
+	if best > 1 {
+		t.Errorf("package initialisation takes %.2f ms, want less than 1", best)
+	}
+}
