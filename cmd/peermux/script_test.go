@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"peermux/internal/codexsim"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"peermux":      main,
+		"peermux-hook": func() {}, // has to lie beside peermux; nothing here runs it
+		"codex-sim": func() {
+			os.Exit(codexsim.AppServer(codexsim.Call{
+				Mode: codexsim.Answers, Home: os.Getenv("CODEX_HOME"), In: os.Stdin, Out: os.Stdout, Errors: os.Stderr,
+			}))
+		},
+	})
+}
+
+// TestScripts runs the command line in a home of its own. PATH leads to our
+// programs and to the script's bin folder, so no client of this machine is
+// ever found or started; sh is there for the bin folder's programs.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			ours, _, _ := strings.Cut(e.Getenv("PATH"), string(filepath.ListSeparator))
+			e.Setenv("OURS", ours)
+			e.Setenv("PATH", filepath.Join(e.WorkDir, "bin")+":"+ours)
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// exits runs a program that must end with an exit code: exits CODE PROGRAM…
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM [ARG…]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
