@@ -55,6 +55,11 @@ func (r *Registry) PutDrop(d Drop) error {
 	if d.Agent == (proc.ID{}) {
 		d.Agent = firstAgent(d.PIDs)
 	}
+	unlock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if old, ok := r.DropOf(d.Box); ok {
 		d = merged(old, d)
 	}

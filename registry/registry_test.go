@@ -18,6 +18,17 @@ import (
 	"peermux/registry"
 )
 
+// asSleeper makes the test binary stand in for a client that does nothing.
+const asSleeper = "PEERMUX_TEST_SLEEPER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSleeper) != "" {
+		time.Sleep(10 * time.Minute)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
 // sleeper is a process that lives until the test ends, or until it is killed.
 type sleeper struct {
 	proc.ID
@@ -585,5 +596,84 @@ func TestDrops(t *testing.T) {
 		if err := r.PutDrop(bad); !errors.Is(err, registry.ErrInvalid) {
 			t.Errorf("%+v: got %v", bad, err)
 		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	alive, dying := start(t), start(t)
+	drop := func(id string, s *sleeper) registry.Drop {
+		return registry.Drop{Box: "s-" + id, Client: "claude", SessionID: id, Agent: s.ID}
+	}
+	mustPut(t, r, entry(alive.ID, "live"), entry(dying.ID, "dead"))
+	long := time.Now().Add(-48 * time.Hour)
+	if err := errors.Join(
+		r.PutDrop(drop("live", alive)), r.PutDrop(drop("dead", dying)),
+		r.SetStatus("s-live", "idle", long), r.SetStatus("s-dead", "working", long), r.SetStatus("s-recent", "idle", time.Now()),
+	); err != nil {
+		t.Fatal(err)
+	}
+	temp := filepath.Join(home, "drops", fmt.Sprintf(".s-x.json.tmp-%d-0a0a", dying.PID))
+	if err := os.WriteFile(temp, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mail := filepath.Join(home, "boxes", "s-dead", "journal.jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(mail), 0o700), os.WriteFile(mail, []byte("{}\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	dying.kill(t)
+	if err := r.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"drops/s-live.json": true, "drops/s-dead.json": false,
+		"status/s-live": true, "status/s-dead": false, "status/s-recent": true,
+		"boxes/s-dead/journal.jsonl": true,
+	} {
+		if exists(filepath.Join(home, name)) != want {
+			t.Errorf("%s: kept %v, want %v", name, !want, want)
+		}
+	}
+	if exists(temp) {
+		t.Error("the temporary file of a dead process was kept")
+	}
+	if err := registry.Open(filepath.Join(home, "none"), time.Now).Sweep(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A drop names the first agent above the hook by its program.
+func TestDropNamesItsClient(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(program, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := &exec.Cmd{Path: program, Args: []string{"claude"}, Env: []string{asSleeper + "=1"}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	agent := &sleeper{cmd: cmd}
+	t.Cleanup(func() { agent.kill(t) })
+	until(t, "the agent to run", func() bool { return filepath.Base(proc.Exe(cmd.Process.Pid)) == "claude" })
+	info, err := proc.Stat(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell := start(t)
+	r := registry.Open(t.TempDir(), time.Now)
+	if err := r.PutDrop(registry.Drop{Box: "s-x", SessionID: "x", PIDs: []proc.ID{shell.ID, info.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	if d, ok := r.DropOf("s-x"); !ok || d.Agent != info.ID {
+		t.Errorf("got %+v, want agent %+v", d, info.ID)
 	}
 }
