@@ -688,4 +688,3 @@ func TestListShowsWhoWaits(t *testing.T) {
 	cancel()
 	ask.wait()
 }
-

@@ -29,8 +29,8 @@ func (b *Board) Reply(ctx context.Context, a Actor, r ReplyRequest) (ReplyResult
 	if err != nil {
 		return ReplyResult{}, err
 	}
-	if r.Done && original.owed() && !original.feed {
-		closed, err := b.close(ctx, a, original, mailbox.KindResult, closing{how: Done, body: r.Body})
+	if kind, closes := original.closedBy(r.Done); closes {
+		closed, err := b.close(ctx, a, original, kind, closing{how: Done, body: r.Body})
 		if err != nil {
 			return ReplyResult{}, err
 		}
@@ -42,31 +42,38 @@ func (b *Board) Reply(ctx context.Context, a Actor, r ReplyRequest) (ReplyResult
 // owed reports whether the message can be closed at all.
 func (f found) owed() bool { return f.Kind == mailbox.KindTask || f.repo != "" }
 
+// closedBy reports whether a reply closes the message, and what kind of message
+// the reply then is. Mail of a repository is closed by its answer, so that the
+// first one who answers it does so for all.
+func (f found) closedBy(done bool) (mailbox.Kind, bool) {
+	switch {
+	case f.Kind == mailbox.KindTask:
+		return mailbox.KindResult, done
+	case f.repo != "":
+		return mailbox.KindReply, true
+	}
+	return "", false
+}
+
 func (b *Board) answer(ctx context.Context, a Actor, original found, r ReplyRequest) (ReplyResult, error) {
 	p, err := b.replyParcel(a, original, r.Body)
 	if err != nil {
 		return ReplyResult{}, err
-	}
-	if original.repo != "" && original.Kind != mailbox.KindTask && original.Closed != "" {
-		return ReplyResult{}, refuse(CodeAlreadyClosed, "message %s was closed already (%s by %s); nothing was sent", original.ID, original.Closed, original.ClosedBy)
 	}
 	res, err := b.post(ctx, p)
 	if err != nil {
 		return ReplyResult{}, err
 	}
 	out := ReplyResult{SendResult: res, ReplyTo: original.ID}
-	switch {
-	case original.Kind == mailbox.KindTask && original.Closed == "":
+	if original.Kind == mailbox.KindTask && original.Closed == "" {
 		out.StillOpen = true
 		out.Notes = append(out.Notes, fmt.Sprintf(
 			"task %s is still open: close it with complete_work(message_id: %q) when it is done, or block_work when it cannot be", original.ID, original.ID))
-	case original.repo != "" && original.Closed == "":
-		out.Closed = true // the journal closes a repository's mail by its answer
 	}
 	if original.Answered != "" {
 		out.Notes = append(out.Notes, "it had been answered before, with message "+original.Answered)
 	}
-	if r.Done && original.Kind != mailbox.KindTask && original.repo == "" {
+	if r.Done && original.Kind != mailbox.KindTask {
 		out.Notes = append(out.Notes, "done has no meaning here: the message is no task")
 	}
 	return out, nil
@@ -91,7 +98,8 @@ func (b *Board) replyParcel(a Actor, original found, body string) (parcel, error
 		wakes: true,
 	}
 	p.message.To = p.dest.party
-	if !original.feed {
+	// The answer to a broadcast is its sender's; to a task it changes nothing.
+	if !original.feed && original.Kind != mailbox.KindTask {
 		p.answers = &original
 	}
 	p.awaited = b.isAwaited(p.dest.key, original.ID)
