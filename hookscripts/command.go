@@ -12,16 +12,16 @@ import (
 // bare command). All of it is understood by sh, bash, zsh, ksh and fish, since
 // Codex takes the person's own shell.
 func (e Env) command(client, event string) string {
-	hook := shellQuote(e.HookPath)
+	hook := ShellQuote(e.HookPath)
 	run := hook
 	if home := e.fixedHome(); home != "" {
-		run = "env PEERMUX_HOME=" + shellQuote(home) + " " + hook // fish has no "A=b exec c"
+		run = "env PEERMUX_HOME=" + ShellQuote(home) + " " + hook // fish has no "A=b exec c"
 	}
 	return fmt.Sprintf("[ -x %s ] || exit 0; exec %s %s %s", hook, run, client, event)
 }
 
-// shellQuote quotes what a shell might read otherwise.
-func shellQuote(s string) string {
+// ShellQuote quotes what a shell, of whatever make, might read otherwise.
+func ShellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("/._+:@%-", r)
 	}

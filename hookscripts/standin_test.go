@@ -49,7 +49,7 @@ func writePrograms(dir string) error {
 		"peermux-hook": "printf '%s|' \"$PEERMUX_HOME\" \"$@\"\nexit 2\n",
 	}
 	for _, mode := range []string{codexsim.Answers, codexsim.Dies, codexsim.Hangs} {
-		texts["codex-"+mode] = fmt.Sprintf("%s=%s exec %s \"$@\"\n", standIn, mode, shellQuote(self))
+		texts["codex-"+mode] = fmt.Sprintf("%s=%s exec %s \"$@\"\n", standIn, mode, ShellQuote(self))
 	}
 	for name, text := range texts {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {

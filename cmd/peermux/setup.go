@@ -277,7 +277,7 @@ func (s *setup) writePlugin() error {
 	if err := hookscripts.WritePlugin(dir, s.env); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.app.out, `the plugin is in %s
+	fmt.Fprintf(s.app.out, `the plugin is in %[1]s
 
 Claude Code   claude plugin marketplace add %[1]s && claude plugin install peermux@peermux
               (for one run: claude --plugin-dir %[1]s)
@@ -285,6 +285,6 @@ Codex         codex plugin marketplace add %[1]s && codex plugin add peermux@pee
               (then trust its hooks: /hooks)
 
 Use it instead of peermux setup, not as well: the tools would be there twice.
-`, dir)
+`, hookscripts.ShellQuote(dir))
 	return nil
 }
