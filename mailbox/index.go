@@ -8,6 +8,7 @@ import (
 // index is what a scan over a journal's hot part finds without decoding any line
 // that is settled: what still waits or is owed, and the few lines about it.
 type index struct {
+	key     string
 	repo    bool
 	entries []entry // messages, in order
 	head    int     // every entry before it is gone
@@ -32,7 +33,7 @@ type entry struct {
 }
 
 func newIndex(p place, lastID string, data []byte) *index {
-	x := &index{repo: p.repo, maxID: []byte(lastID)}
+	x := &index{key: p.key, repo: p.repo, maxID: []byte(lastID)}
 	x.scan(data)
 	return x
 }
@@ -53,7 +54,7 @@ func eachRecord(data []byte, do func(t, id, line []byte), bad *int) {
 		if t, id, ok := head(line); ok && bytes.Index(line[1:], recordStart) < 0 {
 			do(t, id, line)
 		} else if t, id, ok := slowHead(line); ok {
-			do([]byte(t), []byte(id), line)
+			do(t, id, line)
 		} else if len(bytes.TrimSpace(line)) > 0 {
 			salvage(line, do)
 			if ended {
@@ -69,7 +70,7 @@ func salvage(line []byte, do func(t, id, line []byte)) {
 		skip := 1
 		if json.NewDecoder(bytes.NewReader(line)).Decode(&raw) == nil {
 			if t, id, ok := slowHead(raw); ok {
-				do([]byte(t), []byte(id), raw)
+				do(t, id, raw)
 				skip = len(raw)
 			}
 		}
@@ -196,7 +197,7 @@ func (x *index) endAsk(id []byte) {
 }
 
 func (x *index) move(t string, line []byte) {
-	n, ok := parseMove(line)
+	n, ok := parseMove(line, x.key)
 	if !ok {
 		return
 	}

@@ -111,15 +111,18 @@ func word(data []byte) (w, rest []byte, ok bool) {
 
 // slowHead reads type and id of any JSON object: other programs may space their
 // JSON or order their keys differently.
-func slowHead(line []byte) (t, id string, ok bool) {
+func slowHead(line []byte) (t, id []byte, ok bool) {
 	var h struct {
 		T  string `json:"t"`
 		ID string `json:"id"`
 	}
 	if json.Unmarshal(line, &h) != nil || h.T == "" {
-		return "", "", false
+		return nil, nil, false
 	}
-	return h.T, h.ID, true
+	if t, id, ok := head(line); ok {
+		return t, id, true // where a key comes twice, everybody has to take the first
+	}
+	return []byte(h.T), []byte(h.ID), true
 }
 
 // parseMessage decodes a msg line.
@@ -152,11 +155,11 @@ func parseNote(line []byte) (note, bool) {
 	return n, true
 }
 
-// parseMove decodes adopt, adopted and moved. One that names no possible box is
-// damaged: to believe it would cut the box off.
-func parseMove(line []byte) (note, bool) {
+// parseMove decodes adopt, adopted and moved in the box key. One that names no
+// other box is damaged: to believe it would cut the box off.
+func parseMove(line []byte, key string) (note, bool) {
 	n, ok := parseNote(line)
-	return n, ok && (validBox(n.Box) || n.Box == "" && n.T == recMoved)
+	return n, ok && n.Box != key && (validBox(n.Box) || n.Box == "" && n.T == recMoved)
 }
 
 func receipt(t string) bool {

@@ -89,15 +89,18 @@ func (s *Store) replay(p place, v *snapshot) *State {
 		items: map[string]int{}, asks: map[string]int{},
 	}
 	record := func(t, id, line []byte) {
-		parse := parseNote
+		var n note
+		var ok bool
 		switch string(t) {
 		case recMsg:
 			st.message(line)
 			return
 		case recMoved, recAdopt, recAdopted:
-			parse = parseMove
+			n, ok = parseMove(line, p.key)
+		default:
+			n, ok = parseNote(line)
 		}
-		if n, ok := parse(line); ok {
+		if ok {
 			st.note(p, n)
 		} else if known(string(t)) {
 			st.BadLines++
