@@ -1,7 +1,9 @@
 package detect
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +29,7 @@ func lockPath(home, thread string) string {
 func heldThreads(pid int, home string, p Processes) ([]string, error) {
 	files, err := p.Files(pid)
 	if err != nil {
-		return nil, fmt.Errorf("which threads Codex's process %d has loaded is not known: %v", pid, err)
+		return nil, fmt.Errorf("which threads Codex's process %d has loaded is not known: %w", pid, err)
 	}
 	folder := filepath.Join(home, lockFolder)
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
@@ -42,4 +44,25 @@ func heldThreads(pid int, home string, p Processes) ([]string, error) {
 	}
 	slices.Sort(threads)
 	return slices.Compact(threads), nil
+}
+
+// loadedThreads is heldThreads, or, where the system does not tell, the threads
+// that any process of the Codex home has loaded. Locks of a Codex that crashed are
+// among those.
+func loadedThreads(pid int, home string, p Processes) ([]string, error) {
+	threads, err := heldThreads(pid, home, p)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return threads, err
+	}
+	files, err := os.ReadDir(filepath.Join(home, lockFolder))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		id, ok := strings.CutSuffix(file.Name(), ".lock")
+		if ok && validID(id) {
+			threads = append(threads, id)
+		}
+	}
+	return threads, nil
 }

@@ -124,14 +124,8 @@ func Identify(f Facts) Diagnosis {
 	}
 	c := findClient(f)
 	d := Diagnosis{Client: c.Client, ClientReason: c.how}
-	outcomes := []Outcome{
-		byMeta(f, c),
-		byClientRegistry(c),
-		byHookDrop(f, c),
-		byEnv(f, c),
-		byFingerprint(f, c),
-		byClaim(f, c),
-	}
+	outcomes := []Outcome{byMeta(f, c), byClientRegistry(c), byHookDrop(f, c), byEnv(f, c), {}, byClaim(f, c)}
+	outcomes[4] = fingerprintUnless(outcomes, f, c)
 	decide(&d, outcomes)
 	d.Outcomes = outcomes
 	if d.SessionID != "" && d.Transcript == "" {
@@ -142,6 +136,17 @@ func Identify(f Facts) Diagnosis {
 		d.ClientName = c.session.Name
 	}
 	return d
+}
+
+// fingerprintUnless looks at birth times only where nothing stronger speaks: a
+// folder can hold thousands of transcripts, and Identify runs on every tool call.
+func fingerprintUnless(stronger []Outcome, f Facts, c client) Outcome {
+	for _, o := range stronger {
+		if o.Outcome == Fired {
+			return Outcome{Strategy: Fingerprint, Outcome: NotApplicable, Reason: "not needed: " + o.Strategy + " names the session"}
+		}
+	}
+	return byFingerprint(f, c)
 }
 
 // decide takes the strongest strategy that fired and marks those that contradict

@@ -81,7 +81,7 @@ func codexDrop(f Facts, c client, drops []registry.Drop, o Outcome) Outcome {
 			o.Candidates = append(o.Candidates, d.SessionID)
 		}
 	}
-	threads, err := heldThreads(c.PID, c.home, f.Processes)
+	threads, err := loadedThreads(c.PID, c.home, f.Processes)
 	switch {
 	case len(fits) == 0:
 		o.Reason = "the threads that hooks reported began before this server"

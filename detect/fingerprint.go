@@ -45,7 +45,7 @@ func byFingerprint(f Facts, c client) Outcome {
 // with our start.
 func codexFingerprint(f Facts, c client, o Outcome) Outcome {
 	started, _ := f.Self.StartedAt(f.Now) // known: looked at before
-	threads, err := heldThreads(c.PID, c.home, f.Processes)
+	threads, err := loadedThreads(c.PID, c.home, f.Processes)
 	if err != nil {
 		o.Reason = err.Error()
 		return o

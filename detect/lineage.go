@@ -1,14 +1,10 @@
 package detect
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
-	"os"
-	"syscall"
+	"io/fs"
 
+	"peermux/internal/origin"
 	"peermux/internal/proc"
 	"peermux/registry"
 )
@@ -27,82 +23,14 @@ func Beginning(f Facts, d Diagnosis) (registry.Step, error) {
 		}
 	}
 	if d.Transcript != "" {
-		o, err := readOrigin(d.Transcript)
+		o, err := origin.Read(d.Transcript)
 		if err == nil {
-			step.TranscriptSeen, step.ForkedFrom = true, o.forkedFrom
-		} else if !errors.Is(err, os.ErrNotExist) {
+			step.TranscriptSeen, step.ForkedFrom = true, o.ForkedFrom
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return step, err
 		}
 	}
 	return step, nil
-}
-
-// origin is what the beginning of a transcript says about where it comes from.
-type origin struct {
-	forkedFrom string
-	subagent   bool
-}
-
-const (
-	// originLines and originLine bound the search; Codex's first line alone has
-	// 13 to 40 kB (0.171.0), a forked Claude transcript says so in line one.
-	originLines = 64
-	originLine  = 256 << 10
-)
-
-// readOrigin reads the first lines of a transcript of either client. Codex writes
-// a session_meta line with forked_from_id and thread_source; Claude marks each
-// copied line with forkedFrom.
-func readOrigin(file string) (origin, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return origin{}, err
-	}
-	defer f.Close() // opened for reading
-	r := bufio.NewReaderSize(f, originLine)
-	for range originLines {
-		line, err := r.ReadSlice('\n')
-		if o, found := parseOrigin(line); found {
-			return o, nil
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return origin{}, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			return origin{}, nil // no line that long says where it comes from
-		case err != nil:
-			return origin{}, err
-		}
-	}
-	return origin{}, nil
-}
-
-func parseOrigin(line []byte) (origin, bool) {
-	if !bytes.Contains(line, []byte(`"forkedFrom"`)) && !bytes.Contains(line, []byte(`"session_meta"`)) {
-		return origin{}, false
-	}
-	var l struct {
-		Type       string          `json:"type"`
-		ForkedFrom json.RawMessage `json:"forkedFrom"`
-		Payload    json.RawMessage `json:"payload"`
-	}
-	if json.Unmarshal(line, &l) != nil {
-		return origin{}, false
-	}
-	if l.Type == "session_meta" {
-		p := members(l.Payload)
-		return origin{forkedFrom: text(p["forked_from_id"]), subagent: text(p["thread_source"]) == "subagent"}, true
-	}
-	from := text(members(l.ForkedFrom)["sessionId"])
-	return origin{forkedFrom: from}, from != ""
-}
-
-func members(object json.RawMessage) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(object, &m) != nil {
-		return nil
-	}
-	return m
 }
 
 // Predecessors are the Codex threads that a new thread may have taken the place

@@ -2,51 +2,11 @@ package detect
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"peermux/registry"
 )
-
-func TestOrigin(t *testing.T) {
-	long := strings.Repeat("x", 300<<10)
-	tests := []struct {
-		name, content string
-		want          origin
-	}{
-		{"claude, plain", `{"type":"user","sessionId":"a"}` + "\n" + `{"type":"assistant"}`, origin{}},
-		{"claude, branched", `{"type":"mode"}` + "\n" + `{"type":"user","sessionId":"b","forkedFrom":{"sessionId":"a","messageUuid":"m"}}`, origin{forkedFrom: "a"}},
-		{"claude, the words in a text", `{"type":"user","message":{"content":"\"forkedFrom\""},"note":"forkedFrom"}`, origin{}},
-		{"claude, null", `{"type":"user","forkedFrom":null}`, origin{}},
-		{"codex, plain", `{"type":"session_meta","payload":{"id":"a","thread_source":"user"}}`, origin{}},
-		{"codex, fork", `{"type":"session_meta","payload":{"id":"b","forked_from_id":"a","thread_source":"user"}}`, origin{forkedFrom: "a"}},
-		{"codex, subagent", `{"type":"session_meta","payload":{"id":"b","thread_source":"subagent","base_instructions":"` + long[:100<<10] + `"}}`, origin{subagent: true}},
-		{"a line beyond the limit", `{"type":"session_meta","payload":{"x":"` + long + `","forked_from_id":"a"}}`, origin{}},
-		{"torn", `{"type":"session_meta","payload":{"forked_from_id":"a"`, origin{}},
-		{"empty", "", origin{}},
-	}
-	for _, tt := range tests {
-		file := filepath.Join(t.TempDir(), "t.jsonl")
-		write(t, file, tt.content)
-		got, err := readOrigin(file)
-		if err != nil || got != tt.want {
-			t.Errorf("%s: got %+v, %v, want %+v", tt.name, got, err, tt.want)
-		}
-	}
-}
-
-func FuzzOrigin(f *testing.F) {
-	f.Add([]byte(`{"type":"session_meta","payload":{"forked_from_id":"a"}}`))
-	f.Add([]byte(`{"forkedFrom":{"sessionId":"a"}}`))
-	f.Add([]byte(`{"type":"session_meta","payload":7,"forkedFrom":[]}`))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		o, found := parseOrigin(line)
-		if !found && o != (origin{}) {
-			t.Errorf("got %+v from a line that says nothing", o)
-		}
-	})
-}
 
 func TestBeginning(t *testing.T) {
 	r := tree(t, "claude-2.1.328", t.TempDir())

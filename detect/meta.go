@@ -114,3 +114,11 @@ func tailContains(file string, needle []byte) bool {
 	}
 	return bytes.Contains(tail, needle)
 }
+
+func members(object json.RawMessage) map[string]json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(object, &m) != nil {
+		return nil
+	}
+	return m
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"peermux/internal/origin"
 	"peermux/internal/program"
 	"peermux/registry"
 )
@@ -16,9 +17,9 @@ func mode(f Facts, c client, transcript string) string {
 	case registry.Claude:
 		return claudeMode(c, f.Processes.Args(c.PID), f.Env("CLAUDE_CODE_ENTRYPOINT"))
 	case registry.Codex:
-		o, err := readOrigin(transcript)
+		o, err := origin.Read(transcript)
 		switch {
-		case readMeta(f.Meta).subthread(), err == nil && o.subagent:
+		case readMeta(f.Meta).subthread(), err == nil && o.Subagent:
 			return registry.Subagent
 		case c.role == program.Exec:
 			return registry.Headless

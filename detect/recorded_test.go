@@ -84,7 +84,7 @@ func (r recorded) change(pid int, edit func(*recordedProcess)) {
 }
 
 // tree loads a recorded tree. Its /home/dev is the folder home.
-func tree(t *testing.T, name, home string) recorded {
+func tree(t testing.TB, name, home string) recorded {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "trees", name+".json"))
 	if err != nil {
@@ -102,7 +102,7 @@ func tree(t *testing.T, name, home string) recorded {
 }
 
 // facts are those of one process of the tree, as peermux would gather them there.
-func (r recorded) facts(t *testing.T, pid int) Facts {
+func (r recorded) facts(t testing.TB, pid int) Facts {
 	t.Helper()
 	self, err := r.Stat(pid)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r recorded) facts(t *testing.T, pid int) Facts {
 
 // claudeSession writes the session file of a Claude process, from a recorded one,
 // with the given fields replaced.
-func claudeSession(t *testing.T, home, sample string, fields map[string]any) {
+func claudeSession(t testing.TB, home, sample string, fields map[string]any) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "sessions", sample+".json"))
 	if err != nil {
@@ -145,7 +145,7 @@ func claudeSession(t *testing.T, home, sample string, fields map[string]any) {
 	write(t, filepath.Join(home, ".claude", "sessions", string(pid)+".json"), string(data))
 }
 
-func write(t *testing.T, name, content string) {
+func write(t testing.TB, name, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		t.Fatal(err)
