@@ -43,7 +43,7 @@ func (b *Board) ActorFromShell(s Shell) (Actor, error) {
 		}
 		s.Parents = parents
 	}
-	live, err := b.live()
+	live, err := b.peek()
 	if err != nil {
 		return Actor{}, err
 	}
@@ -90,7 +90,7 @@ func (b *Board) app(s Shell) (Actor, error) {
 	if s.From == registry.ToUser {
 		return Actor{}, refuse(CodeBadRequest, "--from %s: that is the person's own name; leave --from out", s.From)
 	}
-	live, err := b.live()
+	live, err := b.peek()
 	if err != nil {
 		return Actor{}, err
 	}
