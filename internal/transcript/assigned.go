@@ -14,7 +14,7 @@ func assignedSecrets(s string) []span {
 		sign := at + i
 		at = sign + 1
 		name, inEnv := nameBefore(s, sign)
-		if name == "" || !namesSecret(name) {
+		if !namesSecret(name) || strings.HasPrefix(s[sign:], "==") {
 			continue
 		}
 		from, to, quoted := valueAfter(s, sign+1)
@@ -66,7 +66,7 @@ func namesSecret(name string) bool {
 
 // valueAfter returns where the value after an assignment sign stands.
 func valueAfter(s string, i int) (from, to int, quoted bool) {
-	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '>' || s[i] == '=') {
+	for i < len(s) && strings.IndexByte(" \t=>", s[i]) >= 0 { // := and =>
 		i++
 	}
 	slash := i < len(s) && s[i] == '\\' // JSON inside JSON: \"token\": \"…\"

@@ -101,11 +101,14 @@ func (l *claudeLine) set(key, value []byte) bool {
 }
 
 func (d *claudeDecoder) events(l *claudeLine) ([]event, bool) {
-	switch l.typ {
-	case "user":
+	switch {
+	case l.message == nil:
+	case l.typ == "user":
 		return d.user(l)
-	case "assistant":
+	case l.typ == "assistant":
 		return d.assistant(l)
+	}
+	switch l.typ {
 	case "attachment":
 		return claudeAttachment(l), true
 	case "system":

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	headSize  = 16 << 10
-	tailSize  = 16 << 10
+	headSize  = 8 << 10
+	tailSize  = 8 << 10
 	deepHead  = 128 << 10 // read when the first prompt is not in the head
 	wholeSize = 128 << 10 // files up to this size are read whole
 	titleLen  = 120       // characters
@@ -135,21 +135,30 @@ func (d *describer) lines(piece []byte, last bool) {
 			members(line, d.claudeMember)
 		} else {
 			members(line, func(key, value []byte) bool {
-				if string(key) == "timestamp" {
-					d.stamp(value)
+				if string(key) != "timestamp" {
+					return true
 				}
-				return true
+				d.stamp(value)
+				return false
 			})
 		}
-		events, _ := d.dec.decode(line)
-		for _, e := range events {
-			if e.kind == kindPrompt && e.role == RoleUser {
-				d.prompts++
-				if d.c.FirstPrompt == "" && !d.inTail {
-					shown, _ := mask(e.text[:min(len(e.text), 2<<10)])
-					d.c.FirstPrompt = frame.Line(shown, titleLen)
-				}
-			}
+		if bytes.Contains(line, []byte(`"role":"user"`)) {
+			d.prompt(line)
+		}
+	}
+}
+
+// prompt counts the prompts of a line and keeps the first one.
+func (d *describer) prompt(line []byte) {
+	events, _ := d.dec.decode(line)
+	for _, e := range events {
+		if e.kind != kindPrompt || e.role != RoleUser {
+			continue
+		}
+		d.prompts++
+		if d.c.FirstPrompt == "" && !d.inTail {
+			shown, _ := mask(e.text[:min(len(e.text), 2<<10)])
+			d.c.FirstPrompt = frame.Line(shown, titleLen)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"regexp/syntax"
@@ -106,6 +107,11 @@ type searcher struct {
 	m    Match // what all matches of the file share, and the current turn
 	dec  decoder
 	skip skipped
+
+	f       io.ReaderAt
+	at      int64 // where the piece that is searched stands in the file
+	counted int64 // the prompts before this offset are in m.Turn
+	buf     []byte
 }
 
 func (s *searcher) file(ctx context.Context, file string) error {
@@ -120,93 +126,129 @@ func (s *searcher) file(ctx context.Context, file string) error {
 		return err
 	}
 	defer f.Close() // only read
+	s.f = f
+	lines := func(piece []byte) error {
+		err := eachLineWith(piece, [][]byte{s.literal}, func(line []byte, end int) error {
+			return s.line(ctx, line, s.at+int64(end))
+		})
+		s.at += int64(len(piece))
+		return err
+	}
 	long := func(l *lineReader) error {
 		data, err := shrunk(ctx, l)
-		if err != nil {
-			return err
+		if err == nil {
+			err = s.line(ctx, data, l.off)
 		}
-		return s.line(data)
+		s.at = l.off
+		return err
 	}
-	_, err = forward{r: f, last: true, lines: s.lines, long: long}.read(ctx, 0)
+	_, err = forward{r: f, last: true, lines: lines, long: long}.read(ctx, 0)
 	return err
 }
 
-// lines searches whole lines: it jumps from one that may match, or that may be
-// a prompt, to the next.
-func (s *searcher) lines(data []byte) error {
-	needles := s.needles()
-	at := make([]int, len(needles))
+// eachLineWith calls f with each line that holds one of the needles, and with
+// the offset after it. It jumps from one to the next at the speed of memory. An
+// empty needle stands for every line.
+func eachLineWith(piece []byte, needles [][]byte, f func(line []byte, end int) error) error {
+	at := make([]int, len(needles)) // where each needle is met next
 	for i := range at {
 		at[i] = -1
 	}
-	for pos := 0; pos < len(data); {
-		hit := len(data)
+	for pos := 0; pos < len(piece); {
+		hit := len(piece)
 		for i, n := range needles {
 			if at[i] < pos {
-				if at[i] = len(data); len(n) == 0 {
-					at[i] = pos
-				} else if j := bytes.Index(data[pos:], n); j >= 0 {
+				at[i] = len(piece)
+				if j := bytes.Index(piece[pos:], n); j >= 0 {
 					at[i] = pos + j
 				}
 			}
 			hit = min(hit, at[i])
 		}
-		if hit == len(data) {
+		if hit == len(piece) {
 			return nil
 		}
-		from := bytes.LastIndexByte(data[:hit], '\n') + 1
-		to := len(data)
-		if j := bytes.IndexByte(data[hit:], '\n'); j >= 0 {
-			to = hit + j
+		from := bytes.LastIndexByte(piece[:hit], '\n') + 1
+		to, end := len(piece), len(piece)
+		if j := bytes.IndexByte(piece[hit:], '\n'); j >= 0 {
+			to, end = hit+j, hit+j+1
 		}
-		if err := s.line(bytes.Trim(data[from:to], "\x00 \t\r")); err != nil {
+		if err := f(bytes.Trim(piece[from:to], "\x00 \t\r"), end); err != nil {
 			return err
 		}
-		pos = to + 1
+		pos = end
 	}
 	return nil
 }
 
-// needles are what a line holds when it must be decoded: the search's literal,
-// or a prompt of the user, which counts the turns. An empty one stands for
-// every line.
-func (s *searcher) needles() [][]byte {
-	if len(s.literal) == 0 {
-		return [][]byte{nil}
-	}
-	if s.m.Client == Codex {
-		return [][]byte{s.literal, []byte(`"role":"user"`)}
-	}
-	return [][]byte{
-		s.literal,
-		[]byte(`"role":"user","content":"`),
-		[]byte(`"role":"user","content":[{"type":"text"`),
-		[]byte(`"attachment":{"type":"queued_command"`),
-	}
-}
-
-// line decodes a line, counts prompts and reports what matches.
-func (s *searcher) line(data []byte) error {
+// line reports what matches in the line that ends at end.
+func (s *searcher) line(ctx context.Context, data []byte, end int64) error {
 	events, _ := s.dec.decode(data)
 	for _, e := range events {
+		if e.kind > kindResult || !s.re.MatchString(e.text) {
+			continue
+		}
+		// Only now: most files hold no match, and need no counting.
+		if err := s.countTurns(ctx, end); err != nil {
+			return err
+		}
 		role := e.role
 		switch e.kind {
-		case kindPrompt:
-			if role == RoleUser {
-				s.m.Turn++
-			}
 		case kindSay, kindCall:
 			role = RoleAssistant
 		case kindResult:
 			role = RoleTool
-		default:
-			continue
 		}
 		if err := s.event(e, role); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// countTurns counts the prompts of the lines up to offset end.
+func (s *searcher) countTurns(ctx context.Context, end int64) error {
+	if end <= s.counted {
+		return nil
+	}
+	count := func(line []byte, _ int) error {
+		events, _ := s.dec.decode(line)
+		for _, e := range events {
+			if e.kind == kindPrompt && e.role == RoleUser {
+				s.m.Turn++
+			}
+		}
+		return nil
+	}
+	lines := func(piece []byte) error {
+		return eachLineWith(piece, promptNeedles(s.m.Client), count)
+	}
+	long := func(l *lineReader) error {
+		data, err := shrunk(ctx, l)
+		if err != nil {
+			return err
+		}
+		return count(data, 0)
+	}
+	if s.buf == nil {
+		s.buf = make([]byte, forwardBuf)
+	}
+	r := io.NewSectionReader(s.f, 0, end)
+	_, err := forward{r: r, last: true, lines: lines, long: long, buf: s.buf}.read(ctx, s.counted)
+	s.counted = end
+	return err
+}
+
+// promptNeedles are what lines with a prompt of the user hold.
+func promptNeedles(client string) [][]byte {
+	if client == Codex {
+		return [][]byte{[]byte(`"role":"user"`)}
+	}
+	return [][]byte{
+		[]byte(`"role":"user","content":"`),
+		[]byte(`"role":"user","content":[{"type":"text"`),
+		[]byte(`"attachment":{"type":"queued_command"`),
+	}
 }
 
 func (s *searcher) event(e event, role string) error {

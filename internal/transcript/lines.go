@@ -26,7 +26,7 @@ type line struct {
 // backward reads a file line by line from its end, in bounded memory.
 type backward struct {
 	r    io.ReaderAt
-	buf  []byte // chunkSize + maxLine bytes, filled from its end
+	buf  []byte // chunkSize + maxLine bytes, less for a small file; filled from its end
 	lo   int    // buf[lo:hi] is what was read and not yet returned
 	hi   int
 	base int64 // offset in the file of buf[lo]
@@ -35,7 +35,7 @@ type backward struct {
 
 // newBackward starts at the given size; what is appended later is not seen.
 func newBackward(r io.ReaderAt, size int64) *backward {
-	n := chunkSize + maxLine
+	n := int(min(chunkSize+maxLine, size))
 	return &backward{r: r, buf: make([]byte, n), lo: n, hi: n, base: size, last: true}
 }
 
@@ -139,10 +139,16 @@ type forward struct {
 	last  bool
 	lines func(piece []byte) error
 	long  func(line *lineReader) error
+	buf   []byte // forwardBuf bytes to work in; nil: new ones
 }
 
+const forwardBuf = 2 * maxLine
+
 func (f forward) read(ctx context.Context, off int64) (next int64, err error) {
-	buf := make([]byte, 2*maxLine)
+	buf := f.buf
+	if buf == nil {
+		buf = make([]byte, forwardBuf)
+	}
 	have := 0 // buf[:have] stands at off in the file
 	for {
 		if err := ctx.Err(); err != nil {

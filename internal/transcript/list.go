@@ -30,6 +30,14 @@ type Conversation struct {
 	Size        int64     `json:"size"` // bytes
 	ForkOf      string    `json:"fork_of,omitempty"`
 	Resume      string    `json:"resume"` // the command that continues it
+
+	older []string // files that File goes on from
+}
+
+// Files returns the files that hold the conversation, oldest first. There is
+// more than one for a Codex thread in which the user went back.
+func (c *Conversation) Files() []string {
+	return append(slices.Clone(c.older), c.File)
 }
 
 // ListOptions say where to look. Dirs are the directories of a project; those
@@ -109,6 +117,7 @@ func oneForEach(list []Conversation) []Conversation {
 		newest.Turns += c.Turns
 		newest.Estimated = true
 		newest.Size += c.Size
+		newest.older = append([]string{c.File}, newest.older...)
 		newest.StartedAt = c.StartedAt
 		newest.FirstPrompt = cmp.Or(c.FirstPrompt, newest.FirstPrompt)
 	}
