@@ -12,7 +12,7 @@ func TestInstalledEventsAreActedOn(t *testing.T) {
 	for _, client := range Clients() {
 		e := newWorld(t).Env
 		hooks, err := e.hooks(client)
-		if err != nil || len(hooks) < 9 {
+		if err != nil || len(hooks) < 8 {
 			t.Fatalf("%s: %d hooks, %v", client, len(hooks), err)
 		}
 		for _, h := range hooks {
