@@ -115,10 +115,15 @@ type update struct {
 	sync   bool // durable before it returns
 }
 
+// maxRing is how often a walk along moves that comes back to where it was starts
+// again. Boxes can move while it walks; only damaged ones move in a ring for ever.
+const maxRing = 10
+
 // update runs change on a box under its lock, and when change is not done there,
 // on the box that it moved to. A missing box without create is passed over.
 func (s *Store) update(key string, u update, change func(*tx) (done bool, err error)) error {
-	for seen := map[string]bool{}; ; {
+	seen := map[string]bool{}
+	for rings := 0; ; {
 		seen[key] = true
 		p, err := s.box(key)
 		if err != nil {
@@ -130,8 +135,8 @@ func (s *Store) update(key string, u update, change func(*tx) (done bool, err er
 		} else if err != nil {
 			return absent(err)
 		}
-		if seen[t.idx.movedTo] {
-			t.idx.movedTo = "" // a ring of moves ends where it was entered
+		if rings == maxRing {
+			t.idx.movedTo = ""
 		}
 		done, err := change(t)
 		if err != nil {
@@ -140,6 +145,10 @@ func (s *Store) update(key string, u update, change func(*tx) (done bool, err er
 		key = t.idx.movedTo
 		if err := t.end(u.sync && done); err != nil || done || key == "" {
 			return err
+		}
+		if seen[key] {
+			clear(seen)
+			rings++
 		}
 	}
 }

@@ -29,12 +29,51 @@ func (s *Store) Move(from, to string) error {
 	if err != nil {
 		return err
 	}
-	a, b, err := s.beginBoth(src, dst)
+	return s.move(src, dst, takeOver, nil)
+}
+
+// why a move is made.
+type why int
+
+const (
+	takeOver why = iota // to goes on for from
+	finish              // to has begun to, and somebody else left it there
+)
+
+// move is Move, and its end when that broke off. Moves into either box that broke
+// off are finished before; path are the boxes for which that is going on.
+func (s *Store) move(src, dst place, why why, path []string) error {
+	for {
+		a, b, err := s.beginBoth(src, dst)
+		if err != nil {
+			return err
+		}
+		before := append(without(a.idx.adopts, dst.key), without(b.idx.adopts, src.key)...)
+		before = slices.DeleteFunc(before, func(key string) bool { return slices.Contains(path, key) })
+		if len(before) == 0 {
+			err = moveBoth(a, b, why)
+			return errors.Join(err, a.end(false), b.end(false))
+		}
+		into := dst
+		if slices.Contains(a.idx.adopts, before[0]) {
+			into = src
+		}
+		if err := errors.Join(a.close(), b.close()); err != nil {
+			return err
+		}
+		if err := s.finish(before[0], into, append(path, src.key, dst.key)); err != nil {
+			return err
+		}
+	}
+}
+
+// finish ends a move into a box that broke off.
+func (s *Store) finish(from string, into place, path []string) error {
+	src, err := s.box(from)
 	if err != nil {
 		return err
 	}
-	err = move(a, b)
-	return errors.Join(err, a.end(false), b.end(false))
+	return s.move(src, into, finish, path)
 }
 
 // beginBoth locks two boxes in the order of their keys, so that two processes
@@ -53,12 +92,24 @@ func (s *Store) beginBoth(src, dst place) (a, b *tx, err error) {
 	return a, b, nil
 }
 
-func move(src, dst *tx) error {
-	begun := slices.Contains(dst.idx.adopts, src.p.key)
-	if !begun {
-		if src.idx.movedTo == dst.p.key && src.idx.waiting == 0 {
-			return nil // done before
+func moveBoth(src, dst *tx, why why) error {
+	if slices.Contains(src.idx.adopts, dst.p.key) {
+		// The opposite move broke off. What it has taken out of dst belongs to src.
+		if err := moveBoth(dst, src, finish); err != nil {
+			return err
 		}
+	}
+	begun := slices.Contains(dst.idx.adopts, src.p.key)
+	switch {
+	case why == finish && !begun:
+		return nil // somebody was faster
+	case why == finish && src.idx.movedTo != "" && src.idx.movedTo != dst.p.key:
+		// It went elsewhere before anything was taken out.
+		return dst.writeSync(src.pointer(recAdopted, src.p.key))
+	case !begun && src.idx.movedTo == dst.p.key && src.idx.waiting == 0:
+		return nil // done before
+	}
+	if !begun {
 		if err := dst.writeSync(src.pointer(recAdopt, src.p.key)); err != nil {
 			return err
 		}
@@ -150,8 +201,7 @@ func (st *State) cargo(there *State) map[string]bool {
 	return goes
 }
 
-// beginSettled locks a box after finishing the moves into it that a crash left
-// half done.
+// beginSettled locks a box after finishing the moves into it that broke off.
 func (s *Store) beginSettled(p place, create bool) (*tx, error) {
 	for {
 		t, err := s.begin(p, create)
@@ -162,7 +212,7 @@ func (s *Store) beginSettled(p place, create bool) (*tx, error) {
 		if err := t.close(); err != nil {
 			return nil, err
 		}
-		if err := s.Move(from, p.key); err != nil {
+		if err := s.finish(from, p, nil); err != nil {
 			return nil, err
 		}
 	}
