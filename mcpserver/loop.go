@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -104,13 +101,6 @@ func (c *call) report(message string) {
 // run serves lines until the input ends, ctx ends, the client dies or a write
 // fails. Only a failed write is an error.
 func (l *loop) run(ctx context.Context, lines <-chan []byte, clientGone <-chan struct{}) error {
-	// A write to a closed stdout must be an error here, not the end of the
-	// process: deliveries have to be released. Notify rather than Ignore, so
-	// that programs we start do not inherit it.
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	defer signal.Stop(pipe)
-
 	callsCtx, cancelAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelAll()
 	callsCtx = l.mcp.WithContext(callsCtx, l.session)
@@ -251,7 +241,23 @@ func (l *loop) handle(ctx context.Context, h header, line []byte) (resp mcp.JSON
 				fmt.Sprintf("peermux failed on %s: %v", h.Method, r), nil)
 		}
 	}()
-	return l.mcp.HandleMessage(ctx, line)
+	return withID(l.mcp.HandleMessage(ctx, line), h.ID)
+}
+
+// withID gives a response the id as the client wrote it: mcp-go reads ids as
+// float64.
+func withID(resp mcp.JSONRPCMessage, id json.RawMessage) mcp.JSONRPCMessage {
+	switch r := resp.(type) {
+	case mcp.JSONRPCResponse:
+		r.ID = mcp.NewRequestId(id)
+		return r
+	case mcp.JSONRPCError:
+		if r.ID.Value() != nil {
+			r.ID = mcp.NewRequestId(id)
+		}
+		return r
+	}
+	return resp
 }
 
 // cancel ends a call; from here on no answer to it is written.

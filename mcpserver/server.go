@@ -130,6 +130,12 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// A write to a closed stdout has to be an error and not the end of the
+	// process: deliveries are given back first. Notify rather than Ignore, so
+	// that programs we start do not inherit it.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
 	if err := s.mcp.RegisterSession(ctx, s.session); err != nil {
 		return err
 	}

@@ -14,13 +14,14 @@ type writer struct {
 	mu     sync.Mutex
 	queue  []outgoing
 	filled chan struct{} // holds a token while the queue may have lines
+	ended  bool          // run has returned: nothing is written any more
 	failed chan struct{} // closed at the first write error
 	err    error
 }
 
 // outgoing is one line. wanted is asked right before it is written: a result
 // whose call was cancelled meanwhile is not. done gets true when the line is
-// out as a whole.
+// out as a whole; it must have room for it.
 type outgoing struct {
 	line   []byte
 	wanted func() bool
@@ -33,8 +34,14 @@ func newWriter(out io.Writer) *writer {
 
 func (w *writer) put(o outgoing) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		if o.done != nil {
+			o.done <- false
+		}
+		return
+	}
 	w.queue = append(w.queue, o)
-	w.mu.Unlock()
 	select {
 	case w.filled <- struct{}{}:
 	default:
@@ -48,10 +55,20 @@ func (w *writer) run(stop <-chan struct{}) {
 		select {
 		case <-w.filled:
 		case <-stop:
-			w.flush()
+			for !w.end() {
+				w.flush()
+			}
 			return
 		}
 	}
+}
+
+// end closes the queue if it is empty.
+func (w *writer) end() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = len(w.queue) == 0
+	return w.ended
 }
 
 func (w *writer) flush() {
