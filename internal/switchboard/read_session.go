@@ -2,9 +2,6 @@ package switchboard
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -29,6 +26,10 @@ type ReadSessionRequest struct {
 	Limit     int // turns
 	MaxBytes  int
 	PaneLines int // lines of history above the visible screen
+
+	Project   string // where past conversations are looked for; empty is the actor's
+	Subagents bool   // also what subagents said
+	Unmasked  bool   // leave secrets readable
 }
 
 // ReadSession reads a peer's transcript from its end, or what its pane shows. It
@@ -56,13 +57,34 @@ func (b *Board) ReadSession(ctx context.Context, a Actor, r ReadSessionRequest) 
 	if read, ok, paneErr := b.readPlainPane(ctx, a, live, r); ok {
 		return read, paneErr
 	}
+	if w, ok, pastErr := b.pastWords(ctx, a, r.Name, r.Project); pastErr != nil {
+		return SessionRead{}, pastErr
+	} else if ok {
+		return b.readPast(ctx, w, r)
+	}
 	return SessionRead{}, AsError(err)
+}
+
+// readPast reads a conversation that no live session holds.
+func (b *Board) readPast(ctx context.Context, w Words, r ReadSessionRequest) (SessionRead, error) {
+	if r.Mode == ModePane {
+		return SessionRead{}, refuse(CodeBadRequest, "the conversation %s is past and has no pane; read its transcript", w.SessionID)
+	}
+	read := SessionRead{OK: true, SessionID: w.SessionID}
+	why, err := b.readWords(ctx, w, r, &read)
+	if err == nil && why != "" {
+		err = refuse(CodeUnknownTarget, "the transcript of %s went away", w.SessionID)
+	}
+	return read, err
 }
 
 func (b *Board) readEntry(ctx context.Context, e registry.Entry, r ReadSessionRequest) (SessionRead, error) {
 	read := SessionRead{OK: true, Name: e.Name, SessionID: e.SessionID}
 	if r.Mode != ModePane {
-		why, err := b.readTranscript(ctx, e, r, &read)
+		why, err := "its transcript is not known: the client writes it at the first prompt, and only a proven one is read", error(nil)
+		if e.Transcript != "" {
+			why, err = b.readWords(ctx, b.wordsOf(e), r, &read)
+		}
 		if err != nil {
 			return SessionRead{}, err
 		}
@@ -84,38 +106,6 @@ func (b *Board) readEntry(ctx context.Context, e registry.Entry, r ReadSessionRe
 	}
 	read.Source = "tmux pane " + e.Tmux.Pane + ", proven to be that of the session's client"
 	return read, nil
-}
-
-// readTranscript fills in the newest turns, or says why there are none to read.
-func (b *Board) readTranscript(ctx context.Context, e registry.Entry, r ReadSessionRequest, read *SessionRead) (why string, err error) {
-	if e.Transcript == "" {
-		return "its transcript is not known: the client writes it at the first prompt, and only a proven one is read", nil
-	}
-	o := transcript.Options{
-		SessionID: e.SessionID, Limit: r.Limit, MaxBytes: r.MaxBytes, Now: b.Now(), Root: b.transcriptRoot(e),
-	}
-	switch e.Client.Kind {
-	case registry.Claude, registry.Codex:
-		o.Client = e.Client.Kind
-	}
-	tail, err := transcript.ReadTail(ctx, e.Transcript, o)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "its transcript is not there yet: the client writes it at the first prompt", nil
-	case err != nil && ctx.Err() != nil:
-		return "", AsError(ctx.Err())
-	case err != nil:
-		return "", refuse(CodeBadRequest, "the transcript of %s cannot be read: %v", e.Name, err)
-	}
-	read.Mode, read.Turns = ModeTranscript, tail.Turns
-	read.Source = fmt.Sprintf("%s, tied to the session by %s", tail.File, sourceWord(e.SessionSource))
-	read.ModifiedAt = timePtr(tail.ModTime)
-	age := b.Now().Sub(tail.ModTime).Seconds()
-	read.AgeSeconds = &age
-	read.Complete = &tail.LastComplete
-	read.Truncated, read.Omitted, read.Masked = tail.Truncated, tail.Omitted, tail.Masked
-	read.Notes = append(read.Notes, "a quiet transcript is no proof that the peer has not answered; message_status tells that")
-	return "", nil
 }
 
 func sourceWord(source string) string {

@@ -137,6 +137,6 @@ func BenchmarkMask(b *testing.B) {
 	text := strings.Repeat("the quick brown fox: jumps = over the lazy dog, token: string\n", 300)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		mask(text)
+		Mask(text)
 	}
 }

@@ -26,7 +26,7 @@ func (o Options) prepare(e event) event {
 	}
 	s := cutBetweenWords(e.text, 2*limit+4<<10)
 	if !o.Unmasked {
-		s, e.masked = mask(s)
+		s, e.masked = Mask(s)
 	}
 	e.text = strings.TrimSpace(shorten(frame.Clean(s), limit))
 	e.name = frame.Line(e.name, 120)

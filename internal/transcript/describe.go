@@ -157,7 +157,7 @@ func (d *describer) prompt(line []byte) {
 		}
 		d.prompts++
 		if d.c.FirstPrompt == "" && !d.inTail {
-			shown, _ := mask(e.text[:min(len(e.text), 2<<10)])
+			shown, _ := Mask(e.text[:min(len(e.text), 2<<10)])
 			d.c.FirstPrompt = frame.Line(shown, titleLen)
 		}
 	}

@@ -279,7 +279,7 @@ func (s *searcher) shown(line string, at int) string {
 	const around = 2 << 10
 	line = line[boundary(line, max(0, at-around)):boundary(line, min(len(line), at+around))]
 	if !s.o.Unmasked {
-		line, _ = mask(line)
+		line, _ = Mask(line)
 	}
 	line = strings.TrimSpace(frame.Clean(line))
 	at = max(0, strings.Index(line, Masked)) // the match may be what was masked

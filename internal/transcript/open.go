@@ -204,6 +204,19 @@ func isSubagentFile(file string) bool {
 	return filepath.Base(filepath.Dir(file)) == "subagents" && strings.HasPrefix(filepath.Base(file), "agent-")
 }
 
+// ClientFolder returns the folder of the client that a transcript lies in: the
+// Claude config folder, or the Codex home.
+func ClientFolder(file string) string {
+	if ClientOf(file) == Codex {
+		return codexHomeOf(file)
+	}
+	dir := filepath.Dir(file)
+	if isSubagentFile(file) {
+		dir = filepath.Dir(filepath.Dir(dir))
+	}
+	return filepath.Dir(filepath.Dir(dir)) // projects/<encoded cwd>
+}
+
 // codexHomeOf returns the Codex home that a rollout file lies in.
 func codexHomeOf(file string) string {
 	dir := filepath.Dir(file)

@@ -8,12 +8,12 @@ import (
 // Masked stands where a secret was.
 const Masked = "[masked]"
 
-// mask replaces what looks like a secret, and counts. It knows keys and tokens
+// Mask replaces what looks like a secret, and counts. It knows keys and tokens
 // by the fixed beginnings that their makers gave them, private key blocks, web
 // tokens, passwords in addresses, and values that are assigned to a name such
 // as DB_PASSWORD. It would rather miss an unusual secret than hide ordinary
 // words: nobody trusts a reader that masks "token: string".
-func mask(s string) (string, int) {
+func Mask(s string) (string, int) {
 	spans := secretSpans(s)
 	if len(spans) == 0 {
 		return s, 0

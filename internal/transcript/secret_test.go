@@ -45,9 +45,9 @@ func TestMask(t *testing.T) {
 		{"Go code", `token := "a1b2c3d4e5f6g7"`, `token := "[masked]"`},
 		{"flag", "curl --token=a1b2c3d4e5f6 x", "curl --token=[masked] x"},
 	} {
-		got, n := mask(tt.in)
+		got, n := Mask(tt.in)
 		if got != tt.want {
-			t.Errorf("%s: mask(%q)\n got %q\nwant %q", tt.name, tt.in, got, tt.want)
+			t.Errorf("%s: Mask(%q)\n got %q\nwant %q", tt.name, tt.in, got, tt.want)
 		}
 		if want := strings.Count(tt.want, Masked); n != want {
 			t.Errorf("%s: counted %d, want %d", tt.name, n, want)
@@ -89,8 +89,8 @@ func TestMaskLeavesOrdinaryWords(t *testing.T) {
 		"a key: value pair, key=value1234567",
 		Masked,
 	} {
-		if got, n := mask(s); got != s || n != 0 {
-			t.Errorf("mask(%q) = %q, %d", s, got, n)
+		if got, n := Mask(s); got != s || n != 0 {
+			t.Errorf("Mask(%q) = %q, %d", s, got, n)
 		}
 	}
 }
@@ -128,12 +128,12 @@ func FuzzMask(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, n := mask(s)
+		got, n := Mask(s)
 		if (n == 0) != (got == s) && !strings.Contains(s, Masked) {
-			t.Fatalf("mask(%q) = %q, %d", s, got, n)
+			t.Fatalf("Mask(%q) = %q, %d", s, got, n)
 		}
 		if n > strings.Count(got, Masked) {
-			t.Fatalf("mask(%q) = %q counts %d", s, got, n)
+			t.Fatalf("Mask(%q) = %q counts %d", s, got, n)
 		}
 	})
 }
