@@ -29,7 +29,7 @@ type client struct {
 func findClient(f Facts) client {
 	named := kindOf(f.ClientInfo.Name)
 	for i, a := range f.Ancestors {
-		known := recognise(f.Processes, a.PID)
+		known := recognise(f.System, a.PID)
 		c := client{info: a, kind: known.Kind, role: known.Role}
 		if c.kind == "" {
 			c = knownToClaude(f, c)
@@ -111,7 +111,7 @@ func clientEnv(f Facts, c client) func(string) string {
 			return f.Home
 		}
 		if theirs == nil {
-			theirs = f.Processes.Env(c.info.PID, "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+			theirs = f.System.Env(c.info.PID, "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 		}
 		if v, ok := theirs[key]; ok {
 			return v
@@ -133,6 +133,6 @@ func kindOf(name string) string {
 	return name
 }
 
-func recognise(p Processes, pid int) program.Program {
+func recognise(p System, pid int) program.Program {
 	return program.Recognise(p.Exe(pid), p.Args(pid))
 }

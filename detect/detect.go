@@ -6,7 +6,7 @@
 // what abstained and between which candidates, what did not apply. The first one
 // that fires decides. It only reads: the files of the clients, hook drops, and
 // facts about processes, all of which come in through [Facts], so that recorded
-// trees can stand in for the kernel.
+// trees can stand in for the machine.
 package detect
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/proc/ps"
+	"peermux/internal/transcript"
 	"peermux/registry"
 )
 
@@ -37,8 +38,9 @@ const (
 	Disagrees     = "disagrees"      // names another session than a stronger one
 )
 
-// Processes is where facts about processes come from.
-type Processes interface {
+// System is what the machine tells: facts about processes, and when files were
+// born. A recorded one stands in for it in tests.
+type System interface {
 	Stat(pid int) (proc.Info, error)
 	Exe(pid int) string
 	Args(pid int) []string
@@ -47,6 +49,8 @@ type Processes interface {
 	List() ([]proc.Info, error)
 	// Files lists the paths of the files that a process has open.
 	Files(pid int) ([]string, error)
+	// Born is when a file was created; false where the file system does not tell.
+	Born(file string) (time.Time, bool)
 }
 
 // ClientInfo is what the client says of itself in the MCP handshake. It is empty
@@ -69,10 +73,10 @@ type Facts struct {
 	// Meta is the _meta object of the last tools/call, if any.
 	Meta json.RawMessage
 	// Claim is the session id the agent claimed by itself, if any.
-	Claim     string
-	Now       time.Time
-	CWD       string
-	Processes Processes // nil: the kernel's
+	Claim  string
+	Now    time.Time
+	CWD    string
+	System System // nil: this machine
 }
 
 // Gather fills in what the kernel knows about the calling process.
@@ -119,8 +123,8 @@ type Diagnosis struct {
 
 // Identify runs all strategies.
 func Identify(f Facts) Diagnosis {
-	if f.Processes == nil {
-		f.Processes = kernel{}
+	if f.System == nil {
+		f.System = machine{}
 	}
 	c := findClient(f)
 	d := Diagnosis{Client: c.Client, ClientReason: c.how}
@@ -167,15 +171,16 @@ func decide(d *Diagnosis, outcomes []Outcome) {
 	}
 }
 
-// kernel is the running system.
-type kernel struct{}
+// machine is the one we run on.
+type machine struct{}
 
-func (kernel) Stat(pid int) (proc.Info, error) { return proc.Stat(pid) }
-func (kernel) Exe(pid int) string              { return proc.Exe(pid) }
-func (kernel) Args(pid int) []string           { return proc.Args(pid) }
-func (kernel) CWD(pid int) string              { return proc.CWD(pid) }
-func (kernel) List() ([]proc.Info, error)      { return ps.All() }
-func (kernel) Files(pid int) ([]string, error) { return proc.Files(pid) }
-func (kernel) Env(pid int, keys ...string) map[string]string {
+func (machine) Stat(pid int) (proc.Info, error)    { return proc.Stat(pid) }
+func (machine) Exe(pid int) string                 { return proc.Exe(pid) }
+func (machine) Args(pid int) []string              { return proc.Args(pid) }
+func (machine) CWD(pid int) string                 { return proc.CWD(pid) }
+func (machine) List() ([]proc.Info, error)         { return ps.All() }
+func (machine) Files(pid int) ([]string, error)    { return proc.Files(pid) }
+func (machine) Born(file string) (time.Time, bool) { return transcript.BirthTime(file) }
+func (machine) Env(pid int, keys ...string) map[string]string {
 	return proc.Env(pid, keys...)
 }

@@ -18,6 +18,10 @@ func byHookDrop(f Facts, c client) Outcome {
 		o.Outcome, o.Reason = NotApplicable, "no client process is known"
 		return o
 	}
+	if c.kind == registry.Codex && validID(readMeta(f.Meta).threadID) {
+		o.Outcome, o.Reason = NotApplicable, "not needed: meta names the thread"
+		return o
+	}
 	drops, err := f.Registry.Drops()
 	if err != nil {
 		o.Reason = err.Error()
@@ -70,30 +74,35 @@ func fromDrop(o Outcome, d registry.Drop) Outcome {
 
 // codexDrop is for Codex, where one process can hold many threads at once: the
 // daemon those of all terminals, a terminal of its own the last one for another
-// minute. A drop is ours only when its thread began under this server and is the
-// one thread that the process holds.
+// minute. A drop is ours only when its thread began under this server, and when
+// by the locks of the threads no other one can be ours.
 func codexDrop(f Facts, c client, drops []registry.Drop, o Outcome) Outcome {
 	started, known := f.Self.StartedAt(f.Now)
 	var fits []registry.Drop
 	for _, d := range drops {
 		if known && d.Hooks[sessionStart].After(started) {
 			fits = append(fits, d)
-			o.Candidates = append(o.Candidates, d.SessionID)
 		}
 	}
-	threads, err := loadedThreads(c.PID, c.home, f.Processes)
-	switch {
-	case len(fits) == 0:
+	if len(fits) == 0 {
 		o.Reason = "the threads that hooks reported began before this server"
-	case len(fits) > 1:
-		o.Reason = "several threads began under this client process since the server started"
-	case err != nil:
-		o.Reason = "one thread began under this client process since the server started, but which threads it holds is unknown: " + err.Error()
-	case len(threads) != 1 || threads[0] != fits[0].SessionID:
-		o.Reason = "this client process holds several threads, of which hooks reported one"
-		o.Candidates = threads
-	default:
-		return fromDrop(o, fits[0])
+		return o
+	}
+	own, err := ownThreads(f, c)
+	if err != nil {
+		o.Reason = "hooks reported threads of this client process, but which it has loaded is not known: " + err.Error()
+		return o
+	}
+	if len(own) == 1 {
+		for _, d := range fits {
+			if d.SessionID == own[0] {
+				return fromDrop(o, d)
+			}
+		}
+	}
+	o.Reason = "this client process holds several threads, and nothing tells which is ours"
+	for _, d := range fits {
+		o.Candidates = append(o.Candidates, d.SessionID)
 	}
 	return o
 }

@@ -34,7 +34,7 @@ func byEnv(f Facts, c client) Outcome {
 		o.Reason = name + " is not set"
 	case !validID(id):
 		o.Reason = name + " is malformed"
-	case f.Processes.Env(c.PID, name)[name] == id:
+	case f.System.Env(c.PID, name)[name] == id:
 		o.Reason = name + " is inherited: the client itself was started with it"
 		o.Candidates = []string{id}
 	default:

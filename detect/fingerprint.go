@@ -12,14 +12,9 @@ import (
 	"peermux/registry"
 )
 
-const (
-	// grace is how long a process lets the proving strategies come first: a
-	// hook's report may still be on its way.
-	grace = 10 * time.Second
-	// lockWindow is the greatest distance between the birth of a thread's lock
-	// and the start of its MCP server; 0.171.0 needs well under a second.
-	lockWindow = 5 * time.Second
-)
+// grace is how long a process lets the proving strategies come first: a hook's
+// report may still be on its way.
+const grace = 10 * time.Second
 
 // byFingerprint looks for the one session whose file can only have been born by
 // our client.
@@ -41,34 +36,20 @@ func byFingerprint(f Facts, c client) Outcome {
 	return o
 }
 
-// codexFingerprint compares the birth of the locks that the client process holds
-// with our start.
+// codexFingerprint compares the birth of threads' locks with the starts of their
+// servers.
 func codexFingerprint(f Facts, c client, o Outcome) Outcome {
-	started, _ := f.Self.StartedAt(f.Now) // known: looked at before
-	threads, err := loadedThreads(c.PID, c.home, f.Processes)
-	if err != nil {
+	threads, err := ownThreads(f, c)
+	switch {
+	case err != nil:
 		o.Reason = err.Error()
-		return o
-	}
-	var fits []string
-	for _, id := range threads {
-		born, ok := transcript.BirthTime(lockPath(c.home, id))
-		if !ok {
-			o.Reason = "the file system keeps no birth times"
-			return o
-		}
-		if d := started.Sub(born); -lockWindow <= d && d <= lockWindow {
-			fits = append(fits, id)
-		}
-	}
-	switch len(fits) {
-	case 0:
+	case len(threads) == 0:
 		o.Reason = "no thread of the client process was opened when this server started"
-	case 1:
-		o.Outcome, o.SessionID = Fired, fits[0]
+	case len(threads) == 1:
+		o.Outcome, o.SessionID = Fired, threads[0]
 		o.Reason = "one thread of the client process was opened when this server started"
 	default:
-		o.Candidates = fits
+		o.Candidates = threads
 		o.Reason = "several threads of the client process were opened when this server started"
 	}
 	return o
@@ -98,7 +79,7 @@ func claudeFingerprint(f Facts, c client, o Outcome) Outcome {
 		if !ok || !validID(id) {
 			continue
 		}
-		born, ok := transcript.BirthTime(filepath.Join(folder, file.Name()))
+		born, ok := f.System.Born(filepath.Join(folder, file.Name()))
 		if !ok {
 			o.Reason = "the file system keeps no birth times"
 			return o

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -467,95 +466,119 @@ func TestHookDrop(t *testing.T) {
 	}
 }
 
-// Codex's daemon is above the hooks and servers of all its threads.
-func TestHookDropCodex(t *testing.T) {
-	now := time.Now().Add(time.Minute)
-	home := t.TempDir()
-	locks := filepath.Join(home, "cx", ".codex", lockFolder)
-	lock := func(id string) string { return filepath.Join(locks, id+".lock") }
+// births are files as if they had been born at other times.
+type births struct {
+	System
+	of map[string]time.Time // by the base name; the zero time: unknown
+}
+
+func (b births) Born(file string) (time.Time, bool) {
+	at, ok := b.of[filepath.Base(file)]
+	return at, ok && !at.IsZero()
+}
+
+// Codex's daemon is above the hooks and servers of all its threads: which server
+// is whose follows from the births of locks and the starts of servers, or not at
+// all. Times are milliseconds.
+func TestCodexElimination(t *testing.T) {
+	const none = -1
 	tests := []struct {
-		name   string
-		held   []string
-		drops  map[string]time.Time
-		want   string
-		reason string
+		name             string
+		lock1, lock2     int // when the threads' locks were taken
+		server1, server2 int // when the servers were started
+		want             string
+		candidates       int
 	}{
-		{"one thread, begun under this server", []string{thread1}, map[string]time.Time{thread1: now}, thread1, "reported"},
-		{"begun before this server", []string{thread1}, map[string]time.Time{thread1: now.Add(-time.Hour)}, "", "before this server"},
-		{"the daemon holds another thread too", []string{thread1, thread2}, map[string]time.Time{thread1: now}, "", "several threads"},
-		{"the other terminal was faster", []string{thread2}, map[string]time.Time{thread1: now}, "", "several threads"},
-		{"two began", []string{thread1, thread2}, map[string]time.Time{thread1: now, thread2: now}, "", "several threads"},
+		{"one thread", 0, none, 25, none, thread1, 0},
+		{"one thread, older than the window", 0, none, 6000, none, "", 0},
+		{"one thread, younger than the server", 300, none, 0, none, "", 0},
+		{"one after the other", 0, 400, 200, 600, thread1, 0},
+		{"we are the later one", 400, 0, 600, 200, thread1, 0},
+		{"both at once", 0, 20, 200, 210, "", 2},
+		{"the other one's server is not there yet", 0, 20, 200, none, "", 2},
+		{"the other one's server has ended", 7000, 0, 7025, none, thread1, 0},
 	}
 	for _, tt := range tests {
-		r := tree(t, "codex-0.171.0-daemon", home)
-		r.change(daemonPID, func(p *recordedProcess) {
-			p.Open = nil
-			for _, id := range tt.held {
-				p.Open = append(p.Open, lock(id))
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			r := tree(t, "codex-0.171.0-daemon", home)
+			codex := filepath.Join(home, "cx", ".codex")
+			daemon := r.adopt(t, daemonPID)
+			look := func(age time.Duration, blinded bool) Facts {
+				base := time.Now().Add(-age - 10*time.Second)
+				at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
+				b := births{of: map[string]time.Time{}}
+				r.change(daemon.PID, func(p *recordedProcess) { p.Open = nil })
+				for id, ms := range map[string]int{thread1: tt.lock1, thread2: tt.lock2} {
+					if ms == none {
+						continue
+					}
+					write(t, lockPath(codex, id), "")
+					b.of[id+".lock"] = at(ms)
+					r.change(daemon.PID, func(p *recordedProcess) { p.Open = append(p.Open, lockPath(codex, id)) })
+				}
+				for pid, ms := range map[int]int{server1: tt.server1, server2: tt.server2} {
+					if ms == none {
+						delete(r, pid)
+						continue
+					}
+					r.change(pid, func(p *recordedProcess) { p.PPID, p.Start = daemon.PID, startOf(t, at(ms)) })
+				}
+				f := r.facts(t, server1)
+				f.Ancestors = []proc.Info{r[daemon.PID].info()} // the test's process is younger than it plays
+				if b.System = r; blinded {
+					b.System = blind{r}
+				}
+				f.System = b
+				return f
 			}
+			check := func(how string, f Facts, strategy string, candidates int) {
+				t.Helper()
+				o := Identify(f).outcome(strategy)
+				if o.SessionID != tt.want || len(o.Candidates) != candidates || o.Reason == "" {
+					t.Errorf("%s: got %+v", how, o)
+				}
+			}
+			check("by birth", look(grace, false), Fingerprint, tt.candidates)
+			check("by birth, with no word about open files", look(grace, true), Fingerprint, tt.candidates)
+
+			f := look(0, false)
+			reported := 0
+			for id, ms := range map[string]int{thread1: tt.lock1, thread2: tt.lock2} {
+				if ms != none { // each has had its first turn
+					put(t, f, registry.Drop{Client: "codex", SessionID: id, Event: sessionStart, Hooks: startedAt(f.Now)}, daemon)
+					reported++
+				}
+			}
+			if tt.want != "" {
+				reported = 0
+			}
+			check("by hook", f, HookDrop, reported)
 		})
-		daemon := r.adopt(t, daemonPID, server1)
-		f := r.facts(t, server1)
-		for id, at := range tt.drops {
-			put(t, f, registry.Drop{Client: "codex", SessionID: id, Event: sessionStart, Hooks: startedAt(at)}, daemon)
-		}
-		d := Identify(f)
-		o := d.outcome(HookDrop)
-		if o.SessionID != tt.want || !strings.Contains(o.Reason, tt.reason) {
-			t.Errorf("%s: got %+v", tt.name, o)
-		}
 	}
 }
 
-func TestCodexFingerprint(t *testing.T) {
+func TestCodexBirths(t *testing.T) {
 	home := t.TempDir()
-	codex := filepath.Join(home, "cx", ".codex")
-	now := time.Now()
-	for _, id := range []string{thread1, thread2} {
-		write(t, lockPath(codex, id), "")
+	r := tree(t, "codex-0.171.0-daemon", home)
+	daemon := r.adopt(t, daemonPID, server1, server2)
+	write(t, lockPath(filepath.Join(home, "cx", ".codex"), thread1), "")
+	f := r.facts(t, server1)
+	if o := Identify(f).outcome(Fingerprint); o.Outcome != Abstained || !strings.Contains(o.Reason, "waits") {
+		t.Errorf("within the grace period: got %+v", o)
 	}
-	tests := []struct {
-		name    string
-		started time.Duration // of the server, before the locks were born
-		held    []string
-		want    string
-		reason  string
-	}{
-		{"one lock, born with the server", 0, []string{thread1}, thread1, "was opened when"},
-		{"one lock, born long after", 30 * time.Second, []string{thread1}, "", "no thread"},
-		{"two locks", 0, []string{thread1, thread2}, "", "several"},
-		{"no lock", 0, nil, "", "no thread"},
+	started := startOf(t, time.Now().Add(-time.Minute))
+	r.change(server1, func(p *recordedProcess) { p.Start = started })
+	f = r.facts(t, server1)
+	f.Ancestors = []proc.Info{r[daemon.PID].info()}
+	f.System = births{System: r}
+	if o := Identify(f).outcome(Fingerprint); o.Outcome != Abstained || !strings.Contains(o.Reason, "no birth times") {
+		t.Errorf("no birth times: got %+v", o)
 	}
-	for _, tt := range tests {
-		r := tree(t, "codex-0.171.0-daemon", home)
-		r.change(daemonPID, func(p *recordedProcess) {
-			p.Start, p.Open = "1", nil
-			for _, id := range tt.held {
-				p.Open = append(p.Open, lockPath(codex, id))
-			}
-		})
-		look := func(processes Processes, age time.Duration) Outcome {
-			// The server is that old at a moment that lies as far ahead, so
-			// that it was started when the locks were born, or long before.
-			r.change(server1, func(p *recordedProcess) { p.Start = startOf(t, time.Now().Add(-age-tt.started)) })
-			f := r.facts(t, server1)
-			f.Now, f.Processes = now.Add(age), processes
-			return Identify(f).outcome(Fingerprint)
-		}
-		o := look(r, grace+time.Second)
-		if o.SessionID != tt.want || !strings.Contains(o.Reason, tt.reason) {
-			t.Errorf("%s: got %+v", tt.name, o)
-		}
-		if tt.name == "two locks" && !slices.Equal(o.Candidates, []string{thread1, thread2}) {
-			t.Errorf("%s: got candidates %v", tt.name, o.Candidates)
-		}
-		// Where open files can't be seen, all locks of the home count.
-		if o := look(blind{r}, grace+time.Second); tt.started == 0 && (o.Outcome != Abstained || len(o.Candidates) != 2) {
-			t.Errorf("%s: with no word about open files: got %+v", tt.name, o)
-		}
-		if o := look(r, grace-time.Second); tt.started == 0 && (o.Outcome != Abstained || !strings.Contains(o.Reason, "waits")) {
-			t.Errorf("%s: within the grace period: got %+v", tt.name, o)
-		}
+	// A hook's report of a thread that began before this server is another's.
+	put(t, f, registry.Drop{Client: "codex", SessionID: thread1, Event: sessionStart, Hooks: startedAt(time.Now().Add(-time.Hour))}, daemon)
+	if o := Identify(f).outcome(HookDrop); o.Outcome != Abstained || !strings.Contains(o.Reason, "before this server") {
+		t.Errorf("an old report: got %+v", o)
 	}
 }
 

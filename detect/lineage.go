@@ -40,16 +40,16 @@ type Predecessors struct {
 	entry    registry.Entry
 	terminal proc.Info
 	left     []registry.Entry
-	procs    Processes
+	procs    System
 }
 
 // FindPredecessors looks for the predecessors of the thread whose server has
 // the entry e, among the live sessions. There are none for other clients.
 func FindPredecessors(e registry.Entry, live []registry.Entry) Predecessors {
-	return findPredecessors(e, live, kernel{})
+	return findPredecessors(e, live, machine{})
 }
 
-func findPredecessors(e registry.Entry, live []registry.Entry, p Processes) Predecessors {
+func findPredecessors(e registry.Entry, live []registry.Entry, p System) Predecessors {
 	var none Predecessors
 	if e.Client.Kind != registry.Codex {
 		return none

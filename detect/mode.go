@@ -15,7 +15,7 @@ import (
 func mode(f Facts, c client, transcript string) string {
 	switch c.kind {
 	case registry.Claude:
-		return claudeMode(c, f.Processes.Args(c.PID), f.Env("CLAUDE_CODE_ENTRYPOINT"))
+		return claudeMode(c, f.System.Args(c.PID), f.Env("CLAUDE_CODE_ENTRYPOINT"))
 	case registry.Codex:
 		o, err := origin.Read(transcript)
 		switch {

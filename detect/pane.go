@@ -22,20 +22,20 @@ import (
 // TMUX, and of this user's usual folders. In nested tmux only the inner pane has
 // the client's terminal.
 func Pane(ctx context.Context, e registry.Entry, runner *tmux.Runner) (*registry.Tmux, string) {
-	f := paneFinder{Processes: kernel{}, runner: runner, known: tmux.Sockets}
+	f := paneFinder{System: machine{}, runner: runner, known: tmux.Sockets}
 	return f.find(ctx, e)
 }
 
 // paneFinder holds what a search needs besides the entry.
 type paneFinder struct {
-	Processes
+	System
 	runner *tmux.Runner
 	// known lists the sockets in the usual folders.
 	known func(env func(string) string) []string
 }
 
 func (f paneFinder) find(ctx context.Context, e registry.Entry) (*registry.Tmux, string) {
-	term, why := terminal(e, f.Processes)
+	term, why := terminal(e, f.System)
 	if why != "" {
 		return nil, why
 	}
@@ -95,7 +95,7 @@ func (f paneFinder) sockets(e registry.Entry, term proc.Info) []string {
 }
 
 // terminal finds the process of the session that draws on a terminal now.
-func terminal(e registry.Entry, p Processes) (proc.Info, string) {
+func terminal(e registry.Entry, p System) (proc.Info, string) {
 	term, why := threadTerminal(e, p)
 	if why != "" || term.ID == e.Client.ID() {
 		return term, why
@@ -115,7 +115,7 @@ func terminal(e registry.Entry, p Processes) (proc.Info, string) {
 // terminal program of the same Codex home in the thread's directory that started
 // before the thread was opened and holds no thread itself. The daemon has no
 // terminal, and says nothing about who shows what.
-func threadTerminal(e registry.Entry, p Processes) (proc.Info, string) {
+func threadTerminal(e registry.Entry, p System) (proc.Info, string) {
 	client, err := p.Stat(e.Client.PID)
 	if err != nil || client.ID != e.Client.ID() || client.Zombie() {
 		return proc.Info{}, "the client is not running"
@@ -146,7 +146,7 @@ func threadTerminal(e registry.Entry, p Processes) (proc.Info, string) {
 
 // onlyThread reports whether the client serves no other thread in the directory
 // of this one: it runs one MCP server for each.
-func onlyThread(e registry.Entry, p Processes) (bool, error) {
+func onlyThread(e registry.Entry, p System) (bool, error) {
 	all, err := p.List()
 	if err != nil {
 		return false, err
@@ -165,7 +165,7 @@ func onlyThread(e registry.Entry, p Processes) (bool, error) {
 
 // codexTerminals lists the terminal programs in a directory that could be
 // attached to the daemon.
-func codexTerminals(dir string, daemon proc.Info, p Processes) ([]proc.Info, error) {
+func codexTerminals(dir string, daemon proc.Info, p System) ([]proc.Info, error) {
 	if dir == "" {
 		return nil, errors.New("the thread's directory is not known")
 	}
@@ -191,7 +191,7 @@ func codexTerminals(dir string, daemon proc.Info, p Processes) ([]proc.Info, err
 
 // isCodexTerminal reports whether a process is a terminal program of the Codex
 // home that the daemon serves.
-func isCodexTerminal(i, daemon proc.Info, p Processes) bool {
+func isCodexTerminal(i, daemon proc.Info, p System) bool {
 	if i.TTY == 0 || i.Zombie() {
 		return false
 	}
@@ -202,7 +202,7 @@ func isCodexTerminal(i, daemon proc.Info, p Processes) bool {
 	return codexHomeOf(i, p) == codexHomeOf(daemon, p)
 }
 
-func codexHomeOf(i proc.Info, p Processes) string {
+func codexHomeOf(i proc.Info, p System) string {
 	env := p.Env(i.PID, "CODEX_HOME", "HOME")
 	return CodexHome(func(key string) string { return env[key] })
 }

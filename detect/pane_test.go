@@ -92,7 +92,7 @@ func until(t *testing.T, what string, ok func() bool) {
 // find looks for the pane among the given servers only, never the developer's.
 func find(t *testing.T, e registry.Entry, first *tmux.Runner, known ...*tmux.Runner) (*registry.Tmux, string) {
 	t.Helper()
-	f := paneFinder{Processes: kernel{}, runner: first, known: func(func(string) string) []string {
+	f := paneFinder{System: machine{}, runner: first, known: func(func(string) string) []string {
 		var sockets []string
 		for _, r := range known {
 			sockets = append(sockets, r.Socket)
@@ -162,7 +162,7 @@ func TestNoPane(t *testing.T) {
 		pidFile := filepath.Join(dir, tt.role)
 		r := tmuxServer(t, append(self(t, tt.role), agent(pidFile)...)...)
 		e := clientIn(t, pidFile)
-		if env := (kernel{}).Env(e.Client.PID, "TMUX_PANE"); env["TMUX_PANE"] != "%0" {
+		if env := (machine{}).Env(e.Client.PID, "TMUX_PANE"); env["TMUX_PANE"] != "%0" {
 			t.Fatalf("%s: TMUX_PANE is not inherited: %v", tt.name, env)
 		}
 		got, why := find(t, e, r)

@@ -76,6 +76,9 @@ func (r recorded) Files(pid int) ([]string, error) {
 	return r[pid].Open, nil
 }
 
+// Born is the real birth of a file.
+func (r recorded) Born(file string) (time.Time, bool) { return machine{}.Born(file) }
+
 // change edits one process of the tree.
 func (r recorded) change(pid int, edit func(*recordedProcess)) {
 	p := r[pid]
@@ -111,12 +114,12 @@ func (r recorded) facts(t testing.TB, pid int) Facts {
 	env := r[pid].Environ
 	return Facts{
 		Self: self, Ancestors: proc.Chain(self, r.Stat),
-		Env:       func(key string) string { return env[key] },
-		Home:      env["HOME"],
-		Registry:  registry.Open(t.TempDir(), time.Now),
-		Now:       time.Now(),
-		CWD:       r[pid].CWD,
-		Processes: r,
+		Env:      func(key string) string { return env[key] },
+		Home:     env["HOME"],
+		Registry: registry.Open(t.TempDir(), time.Now),
+		Now:      time.Now(),
+		CWD:      r[pid].CWD,
+		System:   r,
 	}
 }
 
