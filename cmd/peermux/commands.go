@@ -12,10 +12,10 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"start", []command{setupCommand(), installHookCommand(), uninstallHookCommand(), demoCommand(), versionCommand()}},
-		{"sessions", []command{listCommand(), wakeCommand(), runCommand(), whoamiCommand()}},
+		{"sessions", []command{listCommand(), wakeCommand(), runCommand(), whoamiCommand(), eventsCommand(), badgeCommand()}},
 		{"mail", []command{sendCommand(), askCommand(), replyCommand(), inboxCommand(), doneCommand(), broadcastCommand(), retractCommand(), countCommand(), statusCommand(), groupCommand()}},
 		{"upkeep", []command{gcCommand()}},
-		{"shell", []command{completionCommand(), completeCommand(), mcpCommand(), standInCommand(), leadCommand()}},
+		{"shell", []command{completionCommand(), completeCommand(), manCommand(), mcpCommand(), standInCommand(), leadCommand()}},
 	}
 }
 

@@ -109,7 +109,7 @@ func (b *Board) rows(found []transcript.Conversation, live []registry.Entry) []C
 			}})
 		}
 		row := &rows[i]
-		row.Live, row.Name, row.Status = true, e.Name, b.status(e).Word
+		row.Live, row.Name, row.Status = true, e.Name, b.StatusOf(e).Word
 		row.Resume = "" // it runs: resuming it would make a second writer
 	}
 	for i := range rows {

@@ -100,7 +100,7 @@ func (v *vigil) observe(q *inquiry, ownChanged bool) sight {
 	s.gone = v.lookForProcess(q)
 	s.lost = q.lost
 	if q.dest.entry != nil {
-		s.status = b.status(*q.dest.entry)
+		s.status = b.StatusOf(*q.dest.entry)
 		s.heldSince = v.heldSince(q, s.status)
 	}
 	if ownChanged {
@@ -252,7 +252,7 @@ func (v *vigil) stateOf(q *inquiry) string {
 	case len(it.Shown) == 0:
 		return "queued"
 	}
-	if q.dest.entry != nil && v.board.status(*q.dest.entry).Word == registry.Working {
+	if q.dest.entry != nil && v.board.StatusOf(*q.dest.entry).Word == registry.Working {
 		return "working"
 	}
 	return "shown"
@@ -281,7 +281,7 @@ func (v *vigil) progress(q *inquiry) string {
 	if q.dest.entry == nil {
 		return text
 	}
-	switch status := v.board.status(*q.dest.entry); status.Word {
+	switch status := v.board.StatusOf(*q.dest.entry); status.Word {
 	case registry.Working:
 		text += ", working"
 	case registry.Idle:

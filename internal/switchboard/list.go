@@ -108,7 +108,7 @@ func (b *Board) lists(a Actor, r ListRequest, root string, e registry.Entry) boo
 
 // row is one line of the list.
 func (b *Board) row(a Actor, e registry.Entry, g graph, byBox map[string]registry.Entry) SessionRow {
-	status := b.status(e)
+	status := b.StatusOf(e)
 	row := SessionRow{
 		Name: e.Name, SessionID: e.SessionID, Client: e.Client.Kind, Status: status.Word, StatusSource: status.Source,
 		StatusSince: timePtr(status.Since), WaitsOn: status.WaitingFor, Purpose: frame.Line(e.State.Purpose, maxPurpose),

@@ -189,7 +189,7 @@ func (b *Board) prospect(d dest, messageID string) prospect {
 		return p
 	}
 	e := *d.entry
-	status := b.status(e)
+	status := b.StatusOf(e)
 	drop, ok := b.Registry.DropOf(e.Box)
 	asks, err := b.Store.OpenAsks(e.Box)
 	p.live, p.headless = true, !e.Listed() || drop.Headless

@@ -9,9 +9,9 @@ import (
 	"peermux/registry"
 )
 
-// status asks the best witness what a session is doing. Claude's own record lies
+// StatusOf asks the best witness what a session is doing. Claude's own record lies
 // in the folder that its process was told to use, which need not be ours.
-func (b *Board) status(e registry.Entry) detect.Status {
+func (b *Board) StatusOf(e registry.Entry) detect.Status {
 	return detect.StatusOf(e, b.Registry, detect.StatusFacts{ClaudeDir: b.claudeDir(e)})
 }
 

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"peermux/internal/switchboard"
+	"peermux/mailbox"
+	"peermux/registry"
+)
+
+func badgeCommand() command {
+	return command{
+		name: "badge", short: "print one short cell for the tmux status line",
+		long: `2⏳ sessions wait for their user, 1✉ messages for you, 1⚠ wakes held back. Nothing
+to say prints nothing. The line for tmux.conf:
+  set -g status-interval 1
+  set -g status-right '#(peermux badge) %H:%M'`,
+		examples: []string{"peermux badge", "peermux badge --json"},
+		flags: func(fs *flag.FlagSet) runFunc {
+			asJSON := fs.Bool("json", false, "print one JSON document")
+			return func(_ context.Context, a *app, args []string) error {
+				if err := noArgs(args); err != nil {
+					return err
+				}
+				b, err := a.board()
+				if err != nil {
+					return err
+				}
+				n, err := badgeOf(b)
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return writeJSON(a.out, n)
+				}
+				_, err = fmt.Fprintln(a.out, n)
+				return err
+			}
+		},
+	}
+}
+
+// badge counts what a person may want to look after.
+type badge struct {
+	OK      bool `json:"ok"`
+	Waiting int  `json:"waiting"` // sessions that wait for their user
+	Mail    int  `json:"mail"`    // unread mail for the person
+	Held    int  `json:"held"`    // wakes that are held back
+}
+
+func badgeOf(b *switchboard.Board) (badge, error) {
+	live, err := b.Registry.Peek()
+	if err != nil {
+		return badge{}, err
+	}
+	n := badge{OK: true}
+	for _, e := range live {
+		if e.Listed() && b.StatusOf(e).Word == registry.Waiting {
+			n.Waiting++
+		}
+		if _, _, held := b.Waker.Held(e.Box); held {
+			n.Held++
+		}
+	}
+	n.Mail, err = b.Store.Pending(mailbox.UserKey(""))
+	return n, err
+}
+
+func (n badge) String() string {
+	var cells []string
+	for _, c := range []struct {
+		count int
+		sign  string
+	}{{n.Waiting, "⏳"}, {n.Mail, "✉"}, {n.Held, "⚠"}} {
+		if c.count > 0 {
+			cells = append(cells, fmt.Sprint(c.count)+c.sign)
+		}
+	}
+	return strings.Join(cells, " ")
+}
+
+// clip shortens a line to a number of terminal cells.
+func clip(s string, cells int) string { return ansi.Truncate(s, cells, "…") }
