@@ -60,7 +60,11 @@ type part struct {
 
 func (p part) backup() string { return p.path + ".before-peermux" }
 
-const waitForClaude = 5 * time.Second
+// aWhile after it was written, a temporary file belongs to nobody.
+const aWhile = time.Minute
+
+// waitForClaude is longer than a lock lives whose holder was killed.
+const waitForClaude = 12 * time.Second
 
 // apply runs one edit of the part's file, under Claude Code's lock where there
 // is one, or only works out the difference.
@@ -70,6 +74,11 @@ func (p part) apply(ctx context.Context, e Env, dry bool, edit func(userfile.Con
 			after, err = edit(before)
 		}
 		return before, after, p.explain(err)
+	}
+	for _, path := range []string{p.path, p.backup()} {
+		if err := userfile.Sweep(path, e.Now().Add(-aWhile)); err != nil {
+			return before, after, err
+		}
 	}
 	if p.claudeLock {
 		ctx, cancel := context.WithTimeout(ctx, waitForClaude)

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(standIn); mode != "" {
 		os.Exit(codexsim.AppServer(codexsim.Call{Mode: mode, Home: os.Getenv("CODEX_HOME"), In: os.Stdin, Out: os.Stdout, Errors: os.Stderr}))
 	}
+	if os.Getenv(installing) != "" {
+		installForEver()
+	}
 	dir, err := os.MkdirTemp("", "hookscripts")
 	if err == nil {
 		err = writePrograms(dir)

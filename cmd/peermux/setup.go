@@ -154,7 +154,7 @@ func (s *setup) do(ctx context.Context) {
 	}
 	s.left = append(s.left, "start the clients anew: a session that runs keeps the settings it started with")
 	if !s.hooksOnly && !s.opts.Approve {
-		s.left = append(s.left, "the clients will ask before a tool of peermux sends something; peermux setup --approve spares you that")
+		s.left = append(s.left, "a client may ask before it runs a tool of peermux; peermux setup --approve spares you that")
 	}
 }
 

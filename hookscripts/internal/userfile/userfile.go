@@ -3,7 +3,7 @@
 //
 // A file is replaced in one step (temporary file beside it, fsync, rename), so
 // a crash leaves the old file or the new one, and at most a temporary file
-// named ".<name>.tmp-<random>". Its mode and owner stay. A symbolic link stays: the
+// named ".<name>.peermux-<random>", which Sweep removes. Its mode and owner stay. A symbolic link stays: the
 // file it leads to is replaced. The file is read again right before the
 // rename; when another program has written it meanwhile, the change is made
 // anew on what is there now. A file without the owner's write bit is refused,
@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -119,7 +120,7 @@ func replace(target string, info fs.FileInfo, before, after Content) (done bool,
 	} else if err := os.MkdirAll(filepath.Dir(target), newDir); err != nil {
 		return false, explain(err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".tmp-*")
+	tmp, err := os.CreateTemp(filepath.Dir(target), tempName(target)+"*")
 	if err != nil {
 		return false, explain(err)
 	}
@@ -141,6 +142,33 @@ func replace(target string, info fs.FileInfo, before, after Content) (done bool,
 		return false, explain(err)
 	}
 	return true, syncDir(filepath.Dir(target))
+}
+
+func tempName(target string) string { return "." + filepath.Base(target) + ".peermux-" }
+
+// Sweep removes the temporary files of path that a crash left behind: those
+// last written before a time.
+func Sweep(path string, before time.Time) error {
+	target, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Dir(target))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempName(target)) {
+			continue
+		}
+		if info, err := e.Info(); err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(target), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func fill(f *os.File, data []byte, mode fs.FileMode, old fs.FileInfo) error {

@@ -130,6 +130,32 @@ func TestEditGivesUpOnAFileThatNeverRests(t *testing.T) {
 	wantAlone(t, path)
 }
 
+func TestSweepTakesOnlyOldLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	mkdir(t, filepath.Join(dir, "real"))
+	path := filepath.Join(dir, "f")
+	symlink(t, "real/f", path)
+	for _, name := range []string{"f", ".f.peermux-1", ".f.peermux-2", ".f.other-1", ".ff.peermux-1", "f.peermux-1"} {
+		write(t, filepath.Join(dir, "real", name), "x")
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, name := range []string{"f", ".f.peermux-1", ".f.other-1", ".ff.peermux-1", "f.peermux-1"} {
+		if err := os.Chtimes(filepath.Join(dir, "real", name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Sweep(path, time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	wantAlone(t, filepath.Join(dir, "real", "f"), ".f.peermux-2", ".f.other-1", ".ff.peermux-1", "f.peermux-1")
+	if entries, err := os.ReadDir(filepath.Join(dir, "real")); err != nil || len(entries) != 5 {
+		t.Errorf("%d files are left, %v", len(entries), err)
+	}
+	if err := Sweep(filepath.Join(dir, "none", "f"), time.Now()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	readOnly := filepath.Join(dir, "ro")
