@@ -12,7 +12,7 @@ import (
 )
 
 // build compiles the program as a release does.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "peermux-hook")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")

@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 						"mail": mailCommand, "repomail": repoMailCommand, "feed": feedCommand,
 						"shown": shownCommand, "status": statusCommand, "entry": entryCommand,
 						"answer": answerCommand, "close": closeCommand, "asked": askedCommand,
-						"count": countCommand, "mkrepo": mkrepoCommand, "fifty": fiftyCommand, "units": unitsCommand, "drained": drainedCommand,
+						"count": countCommand, "mkrepo": mkrepoCommand, "fifty": fiftyCommand, "units": unitsCommand, "drained": drainedCommand, "newer": newerCommand,
 					},
 				})
 			})
@@ -327,4 +327,14 @@ func drainedCommand(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("message %s was shown %d times", it.ID, len(it.Shown))
 		}
 	}
+}
+
+// newer SESSION BODY puts a message of a later format into a box.
+func newerCommand(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.OpenFile(mailbox.JournalPath(ts.Getenv("PEERMUX_HOME"), mailbox.SessionKey(args[0])), os.O_WRONLY|os.O_APPEND, 0)
+	ts.Check(err)
+	line := fmt.Sprintf(`{"t":"msg","id":%q,"v":2,"kind":"note","from":{},"to":{},"body":%q,"sent_at":"2026-03-14T15:09:26Z"}`, mailbox.NewID(time.Now()), args[1])
+	_, err = fmt.Fprintln(f, line)
+	ts.Check(err)
+	ts.Check(f.Close())
 }

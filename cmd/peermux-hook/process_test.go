@@ -27,12 +27,12 @@ var box = mailbox.SessionKey(session)
 
 // world is a peermux home with one session in it.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	home string
 	mail *mailbox.Store
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "pm")
 	store, err := mailbox.Open(home, time.Now)
@@ -162,7 +162,7 @@ func TestKilledMidway(t *testing.T) {
 }
 
 // fullPipe returns a pipe that takes no more bytes.
-func fullPipe(t *testing.T) (r, w *os.File) {
+func fullPipe(t testing.TB) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -313,7 +313,7 @@ func spin(n int) {
 }
 
 // waitFor waits until a state is reached.
-func waitFor(t *testing.T, reached func() bool) {
+func waitFor(t testing.TB, reached func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !reached(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

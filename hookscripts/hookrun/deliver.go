@@ -53,14 +53,36 @@ func (h *hook) show(d *delivery) (sent bool, err error) {
 // addMail claims the session's own mail for the page.
 func (h *hook) addMail(d *delivery) error {
 	claim, err := h.mail.Claim(h.key, mailbox.ClaimOptions{
-		Reader: h.in.SessionID, Via: h.Event, Fits: d.page.Fits(""),
+		Reader: h.in.SessionID, Via: h.Event, Fits: known(d.page.Fits("")),
 	})
 	if err != nil {
 		return err
 	}
 	d.claims = append(d.claims, claim)
-	d.shows(d.page.Mail(claim.Messages, frame.Section{More: claim.More, Late: h.lateQuestions(claim.Messages)}))
+	d.shows(d.page.Mail(claim.Messages, frame.Section{
+		More: h.more(claim.More, claim.Messages), Late: h.lateQuestions(claim.Messages),
+	}))
 	return nil
+}
+
+// known lets only messages through whose format this program knows: it may be
+// older than the server that stored them. What stays behind is counted, and read
+// by the server's tool.
+func known(fits func(mailbox.Message) bool) func(mailbox.Message) bool {
+	return func(m mailbox.Message) bool { return m.V <= frame.Version && fits(m) }
+}
+
+// more is how many messages the page says were left behind. With nothing beside
+// it that would be said at every tool call, and at Stop it would keep the turn
+// going for nothing.
+func (h *hook) more(left int, shown []mailbox.Item) int {
+	switch h.Event {
+	case "PreToolUse", "PostToolUse", "Stop":
+		if len(shown) == 0 {
+			return 0
+		}
+	}
+	return left
 }
 
 // lateQuestions are the own questions, among those that items answer, whose ask

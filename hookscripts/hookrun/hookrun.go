@@ -33,6 +33,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"peermux/internal/project"
 	"peermux/mailbox"
 	"peermux/registry"
 )
@@ -130,7 +131,7 @@ func actions(client string) map[string]action {
 			"PreToolUse":        (*hook).tool,
 			"PostToolUse":       (*hook).tool,
 			"Stop":              (*hook).stop,
-			"Interrupt":         says(registry.Idle),
+			"Interrupt":         (*hook).interrupted,
 			"PermissionRequest": says(registry.Waiting),
 			"SessionEnd":        (*hook).sessionEnd,
 		}
@@ -143,6 +144,13 @@ func says(word string) action {
 	return func(h *hook) (int, error) { return 0, errors.Join(h.status(word), h.note("")) }
 }
 
+// interrupted is Codex's Esc. Its time goes into the drop before the status says
+// idle: Codex is still busy with the interruption while this hook runs, and who
+// wakes the session has to give it a moment.
+func (h *hook) interrupted() (int, error) {
+	return 0, errors.Join(h.note(h.Event), h.status(registry.Idle))
+}
+
 // hook is one run.
 type hook struct {
 	Call
@@ -153,8 +161,9 @@ type hook struct {
 	mail *mailbox.Store
 	reg  *registry.Registry
 
-	last    registry.Drop // what earlier hooks left
-	entered bool          // this run is the first of its session
+	last    registry.Drop  // what earlier hooks left
+	entered bool           // this run is the first of its session
+	where   *project.Place // nil until it was asked for
 
 	shown []string // ids that went out
 	bytes int      // and the size of the text

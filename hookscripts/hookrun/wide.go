@@ -29,7 +29,7 @@ func (h *hook) addRepository(d *delivery) error {
 	}
 	key := mailbox.RepoKey(path)
 	claim, err := h.mail.Claim(key, mailbox.ClaimOptions{
-		Reader: h.in.SessionID, Via: h.Event, Fits: d.page.Fits(name), Again: h.Event == "SessionStart",
+		Reader: h.in.SessionID, Via: h.Event, Fits: known(d.page.Fits(name)), Again: h.Event == "SessionStart",
 	})
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (h *hook) addFeeds(d *delivery) error {
 // feed adds what the owner of the box reader has not seen of feeds, in the order
 // of time.
 func (h *hook) feed(d *delivery, heading, reader string, feeds ...string) error {
-	fits := d.page.FeedFits()
+	fits := known(d.page.FeedFits())
 	o := mailbox.FeedOptions{
 		Self: h.in.SessionID, Via: h.Event, Fits: fits,
 		Backfill: h.backfill(), FromStart: heading == frame.Announcements,
@@ -76,7 +76,7 @@ func (h *hook) feed(d *delivery, heading, reader string, feeds ...string) error 
 		more += claim.More
 	}
 	slices.SortStableFunc(items, func(a, b mailbox.Item) int { return a.SentAt.Compare(b.SentAt) })
-	d.shows(d.page.Feed(heading, items, more))
+	d.shows(d.page.Feed(heading, items, h.more(more, items)))
 	return errs
 }
 
@@ -129,11 +129,15 @@ func (h *hook) backfill() time.Duration {
 
 // place is where the session works; false when its directory is not known.
 func (h *hook) place() (project.Place, bool) {
-	if h.in.CWD == "" {
+	if h.where == nil && h.in.CWD != "" {
+		if place, err := project.At(h.in.CWD); err == nil {
+			h.where = &place
+		}
+	}
+	if h.where == nil {
 		return project.Place{}, false
 	}
-	place, err := project.At(h.in.CWD)
-	return place, err == nil
+	return *h.where, true
 }
 
 // addLocks names the locks that living sessions hold in the project's feed, also

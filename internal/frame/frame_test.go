@@ -143,3 +143,20 @@ func TestWakeLine(t *testing.T) {
 		t.Errorf("%q", WakeLine)
 	}
 }
+
+// TestVersion: the number that tells an older hook program from a newer server
+// is the one that messages carry.
+func TestVersion(t *testing.T) {
+	store, err := mailbox.Open(filepath.Join(t.TempDir(), "pm"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := mailbox.SessionKey("x")
+	if _, err := store.Append(key, &mailbox.Message{Body: "x"}, mailbox.AppendOptions{NoSync: true}); err != nil {
+		t.Fatal(err)
+	}
+	state, err := store.State(key)
+	if err != nil || state.Items[0].V != Version {
+		t.Errorf("messages have version %d, want %d (%v)", state.Items[0].V, Version, err)
+	}
+}
