@@ -26,10 +26,12 @@ func byFingerprint(f Facts, c client) Outcome {
 		o.Outcome, o.Reason = NotApplicable, "transcripts of this client are not known"
 	case !known:
 		o.Reason = "the start of this process is unknown"
+	case c.kind == registry.Codex:
+		// Needs no grace: our thread's lock is older than we are, so it is among
+		// the candidates, and Codex's hooks report only at the first turn.
+		return codexFingerprint(f, c, o)
 	case f.Now.Sub(started) < grace:
 		o.Reason = "waits " + grace.String() + " from the start, so that hooks can report first"
-	case c.kind == registry.Codex:
-		return codexFingerprint(f, c, o)
 	default:
 		return claudeFingerprint(f, c, o)
 	}

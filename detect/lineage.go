@@ -72,8 +72,8 @@ func findPredecessors(e registry.Entry, live []registry.Entry, p System) Predece
 	return found
 }
 
-// Any reports whether there is something to wait for.
-func (p Predecessors) Any() bool { return len(p.left) > 0 }
+// Entries lists the predecessors, whose ends are to be waited for.
+func (p Predecessors) Entries() []registry.Entry { return p.left }
 
 // Ended lists the predecessors that have ended while the terminal lives on, once
 // this thread is the only one left in its directory.

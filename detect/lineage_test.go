@@ -47,7 +47,7 @@ func codexThreads(t *testing.T) (recorded, registry.Entry, registry.Entry) {
 func TestPredecessors(t *testing.T) {
 	r, old, next := codexThreads(t)
 	p := findPredecessors(next, []registry.Entry{old, next}, r)
-	if !p.Any() {
+	if len(p.Entries()) != 1 {
 		t.Fatal("the old thread was not found")
 	}
 	if ended := p.Ended(); len(ended) != 0 {
@@ -97,7 +97,7 @@ func TestNoPredecessors(t *testing.T) {
 	for _, tt := range tests {
 		r, old, next := codexThreads(t)
 		tt.change(r, &old, &next)
-		if p := findPredecessors(next, []registry.Entry{old, next}, r); p.Any() {
+		if p := findPredecessors(next, []registry.Entry{old, next}, r); len(p.Entries()) > 0 {
 			t.Errorf("%s: got %+v", tt.name, p.left)
 		}
 	}
