@@ -1,11 +1,10 @@
 package hookscripts
 
 import (
-	"bytes"
 	"embed"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"peermux/hookscripts/internal/jsonedit"
 )
@@ -53,13 +52,11 @@ func Events(client string) ([]string, error) {
 
 // hooksObject is all of them as one JSON object.
 func hooksObject(hooks []hook) string {
-	var b bytes.Buffer
+	members := make([]string, len(hooks))
 	for i, h := range hooks {
-		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
-		fmt.Fprintf(&b, "%s:[%s]", jsonedit.Quote(h.event), h.group)
+		members[i] = jsonedit.Quote(h.event) + ":[" + h.group + "]"
 	}
-	b.WriteString("}")
-	return b.String()
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // addHooks puts the hooks into a settings file: ours that are there get the

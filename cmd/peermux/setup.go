@@ -149,12 +149,24 @@ func (s *setup) do(ctx context.Context) {
 			s.trust(ctx)
 		}
 	}
+	s.warnOfPlugins()
 	if !s.changed {
 		return
 	}
 	s.left = append(s.left, "start the clients anew: a session that runs keeps the settings it started with")
 	if !s.hooksOnly && !s.opts.Approve {
 		s.left = append(s.left, "a client may ask before it runs a tool of peermux; peermux setup --approve spares you that")
+	}
+}
+
+// warnOfPlugins: with the plugin as well, every hook fires twice and every tool
+// is there twice.
+func (s *setup) warnOfPlugins() {
+	for _, client := range s.opts.Clients {
+		// What can't be read was said by the steps before.
+		if in, err := hookscripts.Inspect(s.env, client); err == nil && in.Plugin {
+			s.left = append(s.left, "the peermux plugin is enabled in "+client+" as well: keep one of the two")
+		}
 	}
 }
 
