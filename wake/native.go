@@ -88,6 +88,11 @@ func (a *attempt) queue(ctx context.Context) (Result, bool) {
 		// turn after that: by then the mail may long have been shown.
 		return Result{Outcome: Held, Route: routeQueue, Reason: waiting(a.status.WaitingFor)}, true
 	}
+	if a.interrupted() {
+		// What is queued now would wait until the user's next turn has ended
+		// (0.171.0), and that turn shows the mail itself.
+		return Result{Outcome: NoRoute, Reason: "Codex holds its queue after an Esc until its user's next turn"}, false
+	}
 	if a.unshown() == 0 {
 		return Result{Outcome: NotNeeded, Reason: nothingUnshown}, true
 	}
@@ -103,6 +108,14 @@ func (a *attempt) queue(ctx context.Context) (Result, bool) {
 		return Result{Outcome: Failed, Route: routeQueue, Reason: err.Error()}, false
 	}
 	return Result{Outcome: Native, Route: routeQueue}, true
+}
+
+// interrupted reports whether the session's last turn was ended by Esc. The hook
+// writes that time and the status in one run; any later event moves the status on.
+func (a *attempt) interrupted() bool {
+	drop, ok := a.Registry.DropOf(a.entry.Box)
+	esc := drop.Hooks["Interrupt"]
+	return ok && !esc.IsZero() && a.status.Since.Before(esc.Add(time.Second))
 }
 
 // codexQueue is one call of "codex queue".
