@@ -62,6 +62,13 @@ func startMCP(ctx context.Context, program string, env []string, c identity, log
 	}
 	m := &mcpServer{cmd: cmd, stdin: stdin, log: log, waiting: map[int]chan rpcMessage{}, done: make(chan struct{})}
 	go m.read(stdout)
+	if c.client == "claude" {
+		// Asked first by 2.1.328, which goes on without a handshake where it is
+		// answered; the stand-in does not play that.
+		if _, err := m.request(ctx, "server/discover", nil); err == nil {
+			return m, errors.New("the server answers server/discover, so Claude would never send initialize")
+		}
+	}
 	if _, err := m.request(ctx, "initialize", c.initialize()); err != nil {
 		return m, fmt.Errorf("initialize: %w", err)
 	}

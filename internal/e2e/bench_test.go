@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func (b *bench) env() []string {
 	path := strings.Join([]string{b.peermux, b.clients, b.node, "/usr/local/bin", "/usr/bin", "/bin"}, ":")
 	return []string{
 		"PATH=" + path, "HOME=" + b.home, "TMPDIR=" + filepath.Join(b.dir, "tmp"), "SHELL=/bin/bash",
-		"TERM=xterm-256color", "LANG=C.UTF-8", "PEERMUX_E2E=" + b.dir,
+		"TERM=xterm-256color", "LANG=C.UTF-8", "PEERMUX_E2E=" + b.dir, "PEERMUX_TRACE=1",
 		"IS_SANDBOX=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"ANTHROPIC_API_KEY=" + apiKey, "ANTHROPIC_BASE_URL=" + b.model.URL(), "MOCK_KEY=dummy",
@@ -89,8 +90,10 @@ func (b *bench) run(t *testing.T, extra []string, name string, args ...string) (
 	if cmd.ProcessState == nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	t.Logf("$ %s %s\n%s%s", filepath.Base(name), strings.Join(args, " "), out.String(), errs.String())
-	return out.String(), cmd.ProcessState.ExitCode()
+	if code = cmd.ProcessState.ExitCode(); code != 0 || !slices.Contains(args, "--json") {
+		t.Logf("$ %s %s\n%s%s", filepath.Base(name), strings.Join(args, " "), out.String(), errs.String())
+	}
+	return out.String(), code
 }
 
 // peermuxOK runs a peermux command that must succeed and returns its stdout.
@@ -121,14 +124,9 @@ func (b *bench) close(t *testing.T) {
 	if t.Failed() {
 		b.evidence(t)
 	}
-	for _, s := range b.sessions {
-		if _, err := b.tmux("kill-session", "-t", "="+s.name); err != nil && !strings.Contains(err.Error(), "can't find") {
-			t.Logf("%v", err)
-		}
-	}
 	if len(b.sessions) > 0 {
 		if _, err := b.tmux("kill-server"); err != nil {
-			t.Logf("%v", err) // gone with its last session
+			t.Error(err)
 		}
 	}
 	b.stopCodexDaemon(t)
@@ -153,6 +151,16 @@ func (b *bench) evidence(t *testing.T) {
 	for _, s := range b.sessions {
 		t.Logf("screen of %s:\n%s", s.name, indent(s.screen()))
 	}
+	for _, f := range []string{"wake/*", "status/*", "drops/*", "trace.ndjson"} {
+		files, err := filepath.Glob(filepath.Join(b.home, ".peermux", f))
+		must(t, err)
+		for _, file := range files {
+			if raw, err := os.ReadFile(file); err == nil {
+				lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+				t.Logf("%s:\n%s", file, indent(strings.Join(lines[max(0, len(lines)-25):], "\n")))
+			}
+		}
+	}
 	events := b.model.Events()
 	t.Logf("the model's log:\n%s", indent(strings.Join(events[max(0, len(events)-25):], "\n")))
 }
@@ -160,8 +168,8 @@ func (b *bench) evidence(t *testing.T) {
 func indent(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
-		if strings.TrimSpace(line) != "" {
-			b.WriteString("    | " + strings.TrimRight(line, "\n")[:min(len(strings.TrimRight(line, "\n")), 400)] + "\n")
+		if r := []rune(strings.TrimRight(line, "\n ")); len(r) > 0 {
+			b.WriteString("    | " + string(r[:min(len(r), 300)]) + "\n")
 		}
 	}
 	return b.String()

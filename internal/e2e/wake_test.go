@@ -89,10 +89,18 @@ func TestWakeByTyping(t *testing.T) {
 	b.setup(t)
 	b.peermuxOK(t, "uninstall-hook")
 	b.model.When(frame.WakeLine, call("read_my_messages")+" [[say read]]")
-	s := b.startClaude(t, "plain", "--permission-mode", "default")
+	// Reading mail shall not ask; the rest does.
+	s := b.startClaude(t, "plain", "--permission-mode", "default", "--allowedTools=mcp__peermux__read_my_messages")
 	b.waitListed(t, s)
+	// The cases follow one another in one session; after a failure its state says
+	// nothing.
+	step := func(name string, f func(*testing.T)) {
+		if !t.Run(name, f) {
+			t.FailNow()
+		}
+	}
 
-	t.Run("never prompted", func(t *testing.T) {
+	step("never prompted", func(t *testing.T) {
 		mail := s.post(t)
 		w := s.wake(t)
 		s.expect(t, w, "submitted", "")
@@ -101,7 +109,7 @@ func TestWakeByTyping(t *testing.T) {
 		}
 		s.arrives(t, mail)
 	})
-	t.Run("draft", func(t *testing.T) {
+	step("draft", func(t *testing.T) {
 		mail := s.post(t)
 		s.typ(t, "half typed")
 		s.waitScreen(t, 5*time.Second, `^❯.half typed`)
@@ -109,7 +117,7 @@ func TestWakeByTyping(t *testing.T) {
 		s.key(t, "C-u")
 		s.arrives(t, mail)
 	})
-	t.Run("copy mode", func(t *testing.T) {
+	step("copy mode", func(t *testing.T) {
 		mail := s.post(t)
 		_, err := b.tmux("copy-mode", "-t", s.pane)
 		must(t, err)
@@ -118,7 +126,7 @@ func TestWakeByTyping(t *testing.T) {
 		must(t, err)
 		s.arrives(t, mail)
 	})
-	t.Run("transcript view", func(t *testing.T) {
+	step("transcript view", func(t *testing.T) {
 		mail := s.post(t)
 		s.key(t, "C-o")
 		s.waitScreen(t, 5*time.Second, "Showing detailed transcript")
@@ -126,7 +134,7 @@ func TestWakeByTyping(t *testing.T) {
 		s.key(t, "C-o")
 		s.arrives(t, mail)
 	})
-	t.Run("model dialog", func(t *testing.T) {
+	step("model dialog", func(t *testing.T) {
 		s.paste(t, "/model")
 		s.waitScreen(t, 5*time.Second, `^❯./model`)
 		s.key(t, "Enter")
@@ -136,7 +144,7 @@ func TestWakeByTyping(t *testing.T) {
 		s.key(t, "Escape")
 		s.arrives(t, mail)
 	})
-	t.Run("permission dialog", func(t *testing.T) {
+	step("permission dialog", func(t *testing.T) {
 		file := filepath.Join(b.work, "touched")
 		s.say(t, "do [[tool Bash {\"command\":\"touch "+file+"\"}]] [[say after]]")
 		s.waitScreen(t, 20*time.Second, "Do you want to proceed")
@@ -148,7 +156,7 @@ func TestWakeByTyping(t *testing.T) {
 			t.Error("the command ran")
 		}
 	})
-	t.Run("question", func(t *testing.T) {
+	step("question", func(t *testing.T) {
 		s.say(t, `q [[tool AskUserQuestion {"questions":[{"question":"Which?","header":"Pick","multiSelect":false,"options":[{"label":"Alpha","description":"a"},{"label":"Beta","description":"b"}]}]}]] [[say asked]]`)
 		s.waitScreen(t, 20*time.Second, `^❯ 1\. Alpha`)
 		mail := s.post(t)
@@ -156,7 +164,7 @@ func TestWakeByTyping(t *testing.T) {
 		s.key(t, "Escape")
 		s.arrives(t, mail)
 	})
-	t.Run("busy", func(t *testing.T) {
+	step("busy", func(t *testing.T) {
 		s.say(t, "work [[delay 4]] [[say worked]]")
 		mail := s.post(t)
 		s.expect(t, s.wake(t), "not_needed", "it is working")
