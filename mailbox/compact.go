@@ -92,10 +92,11 @@ func (t *tx) divide(v *snapshot) *parts {
 	k := t.keepers(st)
 	k.latest = latestOf(v.data)
 	var p parts
-	bad := 0
+	n, bad := 0, 0
 	eachRecord(v.data, func(kind, id, line []byte) {
+		n++
 		to := &p.cold
-		switch k.fate(string(kind), string(id), line) {
+		switch k.fate(n, string(kind), string(id), line) {
 		case drop:
 			return
 		case hot:

@@ -21,6 +21,7 @@ type Item struct {
 	MovedTo string
 
 	claims []note // those without an end
+	at     int    // the number of its record in the journal
 	moveID string // the move that took it along
 	// settled: compaction put it before the mark. Then it is done with, even when
 	// the line that says so was damaged since.

@@ -30,14 +30,20 @@ const (
 type keepers struct {
 	messages map[string]fate
 	asks     map[string]fate
-	sent     map[string]bool
-	latest   map[string]string // of records of which only one counts: its id
+	// at and askAt are the numbers of the records that count: of several copies,
+	// after a move away and back.
+	at, askAt map[string]int
+	sent      map[string]bool
+	latest    map[string]string // of records of which only one counts: its id
 }
 
 // keepers decides for every message: one that waits or is open stays hot, for
 // ever; the rest stays while it is young and among the last.
 func (t *tx) keepers(st *State) keepers {
-	k := keepers{messages: map[string]fate{}, asks: map[string]fate{}, sent: map[string]bool{}}
+	k := keepers{
+		messages: map[string]fate{}, asks: map[string]fate{}, sent: map[string]bool{},
+		at: map[string]int{}, askAt: map[string]int{},
+	}
 	now := t.s.now()
 	limit := quota{oldest: now.Add(-keepAge), count: keepCount, bytes: keepBytes}
 	if t.p.feed {
@@ -45,6 +51,7 @@ func (t *tx) keepers(st *State) keepers {
 	}
 	for i := len(st.Items) - 1; i >= 0; i-- {
 		it := &st.Items[i]
+		k.at[it.ID] = it.at
 		standing := t.p.feed && t.p.key == FeedRepos && it.Closed == ""
 		switch {
 		case !t.p.feed && (it.waits(t.p.repo) || it.Open(t.p.repo)):
@@ -55,7 +62,9 @@ func (t *tx) keepers(st *State) keepers {
 	}
 	asks := quota{oldest: now.Add(-keepAge), count: keepCount, bytes: keepBytes}
 	for i := len(st.Asks) - 1; i >= 0; i-- {
-		if a := &st.Asks[i]; a.Ended == "" {
+		a := &st.Asks[i]
+		k.askAt[a.ID] = a.at
+		if a.Ended == "" {
 			k.asks[a.ID] = hot
 		} else if a.Ended == recMoved && st.MovedTo == "" {
 			continue // it is open elsewhere, and this box lives again
@@ -88,19 +97,29 @@ func (q *quota) takes(at time.Time, size int, ageless bool) bool {
 	return true
 }
 
-// fate of one record.
-func (k *keepers) fate(kind, id string, line []byte) fate {
+// fate of record n.
+func (k *keepers) fate(n int, kind, id string, line []byte) fate {
 	switch kind {
-	case recMsg, recShown, recDone, recBlocked, recRetracted:
+	case recMsg:
+		if n != k.at[id] {
+			return drop
+		}
 		return k.messages[id]
+	case recShown, recDone, recBlocked, recRetracted:
+		return k.about(n, id)
 	case recClaim, recUnclaim:
-		if k.messages[id] == hot {
+		if k.about(n, id) == hot {
 			return hot
 		}
 		return drop
 	case recAnswered:
-		return max(k.messages[id], k.asks[id])
-	case recAsked, recAskEnded:
+		return max(k.about(n, id), k.asks[id])
+	case recAsked:
+		if n != k.askAt[id] {
+			return drop
+		}
+		return k.asks[id]
+	case recAskEnded:
 		return k.asks[id]
 	case recSent:
 		if k.sent[id] {
@@ -116,6 +135,15 @@ func (k *keepers) fate(kind, id string, line []byte) fate {
 		return drop // written anew
 	}
 	return cold // a type of a later version
+}
+
+// about is the fate of a record about a message. What was said before it went
+// along and came back was said of another copy.
+func (k *keepers) about(n int, id string) fate {
+	if n < k.at[id] {
+		return drop
+	}
+	return k.messages[id]
 }
 
 // latestOf finds, of the records of which only the latest counts, which that is.

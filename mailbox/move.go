@@ -157,16 +157,21 @@ func cargo(src, dst *tx, begun bool) ([]byte, error) {
 		went = was.cargo(&State{})
 	}
 	var out bytes.Buffer
-	bad := 0
+	n, bad := 0, 0
 	eachRecord(here.data, func(kind, id, line []byte) {
-		switch string(kind) {
-		case recMsg, recAsked:
-			if !goes[string(id)] {
+		n++
+		switch it, ok := was.Item(string(id)); string(kind) {
+		case recMsg:
+			if !goes[string(id)] || n != it.at {
+				return
+			}
+		case recAsked:
+			if i, ok := was.asks[string(id)]; !ok || !goes[string(id)] || n != was.Asks[i].at {
 				return
 			}
 		case recShown, recClaim, recUnclaim, recAnswered:
-			if !went[string(id)] {
-				return
+			if !went[string(id)] || ok && n < it.at {
+				return // or said of another copy, before a round trip
 			}
 		default:
 			return

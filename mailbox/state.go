@@ -16,6 +16,8 @@ type Ask struct {
 	// peer_gone; moved when it went along to another box.
 	Ended string `json:"ended,omitempty"`
 	Reply string `json:"reply,omitempty"`
+
+	at int // the number of its record in the journal
 }
 
 // SentRecord says where an own message went.
@@ -44,6 +46,7 @@ type State struct {
 	asks   map[string]int
 	adopts []string // boxes whose move into this one is not finished
 	moveID string   // the move that MovedTo speaks of
+	n      int      // records read so far
 }
 
 // Item finds a message.
@@ -89,6 +92,7 @@ func (s *Store) replay(p place, v *snapshot) *State {
 		items: map[string]int{}, asks: map[string]int{},
 	}
 	record := func(t, id, line []byte) {
+		st.n++
 		var n note
 		var ok bool
 		switch string(t) {
@@ -150,9 +154,9 @@ func (st *State) message(line []byte) {
 	}
 	if i, twice := st.items[m.ID]; !twice {
 		st.items[m.ID] = len(st.Items)
-		st.Items = append(st.Items, Item{Message: m})
+		st.Items = append(st.Items, Item{Message: m, at: st.n})
 	} else if st.Items[i].MovedTo != "" || st.Items[i].settled {
-		st.Items[i] = Item{Message: m} // it went along to another box and has come back
+		st.Items[i] = Item{Message: m, at: st.n} // it went along to another box and has come back
 	}
 }
 
@@ -183,12 +187,14 @@ func (st *State) note(p place, n note) {
 
 func (st *State) ask(n note) {
 	i, known := st.asks[n.ID]
+	a := askOf(n)
+	a.at = st.n
 	switch {
 	case n.T == recAsked && !known:
 		st.asks[n.ID] = len(st.Asks)
-		st.Asks = append(st.Asks, askOf(n))
+		st.Asks = append(st.Asks, a)
 	case n.T == recAsked && st.Asks[i].Ended == recMoved:
-		st.Asks[i] = askOf(n)
+		st.Asks[i] = a
 	case n.T == recAsked || !known:
 	case n.T == recAnswered:
 		st.Asks[i].Ended, st.Asks[i].Reply = recAnswered, n.Answer
