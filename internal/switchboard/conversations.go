@@ -148,7 +148,7 @@ func (b *Board) FindWords(ctx context.Context, a Actor, target, dir string) (Wor
 	case err == nil && t.Kind != registry.ToSession:
 		return Words{}, refuse(CodeBadRequest, "%s is no session, so there is nothing to read", target)
 	case err == nil && t.Entry.Transcript == "":
-		return Words{}, refuse(CodeBadRequest, "the transcript of %s is not known: the client writes it at the first prompt, and only a proven one is read", t.Entry.Name)
+		return Words{}, refuse(CodeBadRequest, "%s: %s", t.Entry.Name, noTranscript)
 	case err == nil:
 		return b.wordsOf(*t.Entry), nil
 	}
@@ -168,6 +168,8 @@ func (b *Board) wordsOf(e registry.Entry) Words {
 	}
 	return w
 }
+
+const noTranscript = "its transcript is not known: the client writes it at the first prompt, and only a proven one is read"
 
 // minPrefix is how much of an id must be given, as for live sessions.
 const minPrefix = 6
@@ -221,6 +223,9 @@ func (b *Board) Tail(ctx context.Context, w Words, r ReadSessionRequest) (transc
 
 // readWords fills in the newest turns, or says why there are none to read.
 func (b *Board) readWords(ctx context.Context, w Words, r ReadSessionRequest, read *SessionRead) (why string, err error) {
+	if w.File == "" {
+		return noTranscript, nil
+	}
 	tail, err := b.Tail(ctx, w, r)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -15,6 +15,7 @@ const (
 	headSize  = 8 << 10
 	tailSize  = 8 << 10
 	deepHead  = 128 << 10 // read when the first prompt is not in the head
+	countSize = 64 << 10  // searched for the client's own count of turns
 	wholeSize = 128 << 10 // files up to this size are read whole
 	titleLen  = 120       // characters
 )
@@ -68,6 +69,7 @@ type describer struct {
 	within  func(cwd string) bool
 	dec     decoder
 	skipped skipped
+	whole   bool // the lines that are read are all lines of the file
 	inTail  bool // the lines that are read now are not the file's first
 	foreign bool // not of this project, or a subagent's
 	seen    int  // bytes of whole lines that were looked at
@@ -93,7 +95,8 @@ func (d *describer) read() bool {
 			return false
 		}
 	}
-	d.lines(head, int64(len(head)) == size)
+	d.whole = int64(len(head)) == size
+	d.lines(head, d.whole)
 	if d.c.FirstPrompt == "" && d.c.Title == "" || d.foreign || !d.within(d.c.CWD) {
 		return false
 	}
@@ -108,8 +111,37 @@ func (d *describer) read() bool {
 			d.lines(tail[i+1:], true)
 		}
 	}
-	d.countTurns(int64(len(head)) >= size)
+	if !d.whole && d.c.Client == Claude && d.exact == 0 {
+		d.exact = d.turnIndex()
+	}
+	d.countTurns()
 	return true
+}
+
+// turnIndex looks further back for the count that Claude writes with a prompt
+// since 2.1.328: after the last prompt a long turn may stand.
+func (d *describer) turnIndex() int {
+	piece, err := readAt(d.file, max(0, d.c.Size-countSize), countSize)
+	if err != nil {
+		return 0
+	}
+	const mark = `"turnPosition":`
+	i := bytes.LastIndex(piece, []byte(mark))
+	if i < 0 {
+		return 0
+	}
+	return turnIndexOf(piece[i+len(mark):])
+}
+
+func turnIndexOf(value []byte) int {
+	n := 0
+	members(value, func(key, value []byte) bool {
+		if string(key) == "turnIndex" && decode(value, &n) != nil {
+			n = 0
+		}
+		return true
+	})
+	return n
 }
 
 // hasPrompt is a cheap look for a prompt of the user, without decoding.
@@ -193,14 +225,10 @@ func (d *describer) claudeMember(key, value []byte) bool {
 		if title := frame.Line(text(value), titleLen); title != "" && (d.c.Title == "" || string(key) == "customTitle") {
 			d.c.Title = title
 		}
-	case "turnPosition": // since 2.1.328
-		members(value, func(key, value []byte) bool {
-			var n int
-			if string(key) == "turnIndex" && decode(value, &n) == nil && n > d.exact {
-				d.exact = n
-			}
-			return true
-		})
+	case "turnPosition":
+		if d.inTail || d.whole {
+			d.exact = max(d.exact, turnIndexOf(value))
+		}
 	}
 	return true
 }
@@ -242,12 +270,12 @@ func gitBranch(value []byte) string {
 
 // countTurns takes the client's count, or what was seen, or the density of
 // prompts in the part that was seen.
-func (d *describer) countTurns(whole bool) {
+func (d *describer) countTurns() {
 	d.c.Turns = d.prompts
 	switch {
 	case d.exact > 0:
 		d.c.Turns = d.exact
-	case whole:
+	case d.whole:
 	case d.seen > 0:
 		d.c.Estimated = true
 		d.c.Turns = max(d.prompts, int(int64(d.prompts)*d.c.Size/int64(d.seen)))

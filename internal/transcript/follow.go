@@ -3,7 +3,8 @@ package transcript
 import (
 	"bytes"
 	"context"
-	"os"
+	"errors"
+	"io/fs"
 )
 
 // Following is a conversation that is read as it goes on.
@@ -19,7 +20,8 @@ type Following struct {
 // an error, which it returns. What it shows are pieces of turns: words of an
 // answer, a call, and the result of a call as a turn of role tool that names the
 // tool. Only whole lines are read. A file that became shorter is read from its
-// start; one that was replaced is read on at the same place.
+// start; one that was replaced is read on at the same place. Of a conversation
+// that the session turned to, the newest turns are shown first.
 func Follow(ctx context.Context, fo Following, o Options) error {
 	o = o.withDefaults(fo.File)
 	off := fo.From
@@ -36,10 +38,15 @@ func Follow(ctx context.Context, fo Following, o Options) error {
 		if fo.Moved == nil {
 			continue
 		}
-		if file, ok := fo.Moved(ctx); ok && file != fo.File {
-			fo.File, off = file, 0
-			o.SessionID = ""
-			p.o = o
+		file, ok := fo.Moved(ctx)
+		if !ok || file == fo.File {
+			continue
+		}
+		fo.File = file
+		o.SessionID = "" // a new conversation has an id of its own
+		p.o = o
+		if off, err = p.begin(ctx, file); err != nil {
+			return err
 		}
 	}
 }
@@ -53,10 +60,25 @@ type pieces struct {
 	file  string // that dec belongs to
 }
 
+// begin shows the newest turns of a conversation that the session turned to: it
+// may be an old and long one that was resumed.
+func (p *pieces) begin(ctx context.Context, file string) (int64, error) {
+	t, err := ReadTail(ctx, file, p.o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	for _, turn := range t.Turns {
+		if err == nil {
+			err = p.show(turn)
+		}
+	}
+	return t.End, err
+}
+
 // read shows the whole lines from off on and returns where they end.
 func (p *pieces) read(ctx context.Context, file string, off int64) (int64, error) {
 	f, err := openInside(file, p.o.Root)
-	if os.IsNotExist(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // the client writes it with the first prompt
 	}
 	if err != nil {

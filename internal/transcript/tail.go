@@ -37,16 +37,25 @@ const (
 // was named.
 func ReadTail(ctx context.Context, file string, o Options) (Tail, error) {
 	o = o.withDefaults(file)
-	if r, ok := parseRollout(file); ok && o.Client == Codex {
-		if newest, ok := CodexPath(codexHomeOf(file), r.thread); ok {
-			file = newest
-		}
+	if o.Client == Codex {
+		file = Current(file)
 	}
 	t, err := readStable(ctx, file, o)
 	if err == nil && o.Client == Claude && !isSubagentFile(file) {
 		err = addSubagents(ctx, &t, o)
 	}
 	return t, err
+}
+
+// Current returns the file in which the conversation of a transcript goes on. It
+// is another one only for a Codex thread in which the user went back.
+func Current(file string) string {
+	if r, ok := parseRollout(file); ok {
+		if newest, ok := CodexPath(codexHomeOf(file), r.thread); ok {
+			return newest
+		}
+	}
+	return file
 }
 
 // readStable reads a file again when it changed under the reader.
