@@ -8,9 +8,9 @@ import (
 // maxNear is how many similar names an error suggests.
 const maxNear = 3
 
-// nearest picks the names most similar to the wanted one, best first: within an
+// Nearest picks the names most similar to the wanted one, best first: within an
 // edit distance of a third of its length (at least 2), or containing it.
-func nearest(want string, names []string) []string {
+func Nearest(want string, names []string) []string {
 	type scored struct {
 		name string
 		cost int

@@ -249,7 +249,7 @@ func unknown(target string, others []Entry) *TargetError {
 			names = append(names, e.Name)
 		}
 	}
-	err := &TargetError{Code: UnknownTarget, Near: nearest(target, names)}
+	err := &TargetError{Code: UnknownTarget, Near: Nearest(target, names)}
 	switch {
 	case len(others) == 0:
 		err.Message = fmt.Sprintf("there is no session %q; no other session is live in this project", target)

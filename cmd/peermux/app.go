@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"peermux/registry"
 )
 
 // app is what every command gets: the streams, the environment and the clock,
@@ -104,18 +106,19 @@ func find(name string) (command, bool) {
 	return command{}, false
 }
 
-// suggestion names the commands that begin like a mistyped one.
+// suggestion names the commands that a mistyped one may have meant.
 func suggestion(name string) string {
-	var near []string
+	var names []string
 	for _, c := range commands() {
-		if !c.internal && (strings.HasPrefix(c.name, name) || len(name) > 1 && strings.HasPrefix(c.name, name[:2])) {
-			near = append(near, "peermux "+c.name)
+		if !c.internal {
+			names = append(names, c.name)
 		}
 	}
+	near := registry.Nearest(name, names)
 	if len(near) == 0 {
 		return "peermux help lists the commands"
 	}
-	return "did you mean " + strings.Join(near, " or ") + "?"
+	return "did you mean peermux " + strings.Join(near, " or peermux ") + "?"
 }
 
 // home returns the absolute peermux home: PEERMUX_HOME, else ~/.peermux.

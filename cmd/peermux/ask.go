@@ -16,7 +16,7 @@ func askCommand() command {
 		examples: []string{`peermux ask reviewer "is main green?"`, `peermux ask codex - --timeout 3m < question.md`},
 		flags: func(fs *flag.FlagSet) runFunc {
 			timeout := fs.Duration("timeout", 0, "how long to wait, 280s at most (default 60s, or PEERMUX_ASK_TIMEOUT_MS)")
-			from := fs.String("from", "", "act as this app of the gateway: `name`")
+			from := fs.String("from", "", "act as the app called `name`")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if len(args) == 0 {

@@ -16,9 +16,9 @@ func broadcastCommand() command {
 		examples: []string{`peermux broadcast "the release branch is pushed, hold off on app/"`, `peermux broadcast "schema migration running" --kind lock --scope group`},
 		flags: func(fs *flag.FlagSet) runFunc {
 			var r switchboard.BroadcastRequest
-			fs.StringVar(&r.Scope, "scope", "project", "`project`, group, global, or repos (each repository once)")
-			fs.StringVar(&r.Kind, "kind", "note", "`note`, lock (shown until released) or a word of yours")
-			from := fs.String("from", "", "act as this app of the gateway: `name`")
+			fs.StringVar(&r.Scope, "scope", "project", "`scope`: project, group, global, or repos (each repository once)")
+			fs.StringVar(&r.Kind, "kind", "note", "`kind`: note, lock (shown until released) or a word of yours")
+			from := fs.String("from", "", "act as the app called `name`")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				body, err := a.body(args)
@@ -54,7 +54,7 @@ func retractCommand() command {
 		name: "retract", args: "ID", short: "withdraw an own broadcast for those who have not seen it",
 		examples: []string{"peermux retract 01KBB0T6Z2", "peermux retract 01KBB0T6Z2 --from ci"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			from := fs.String("from", "", "act as this app of the gateway: `name`")
+			from := fs.String("from", "", "act as the app called `name`")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if len(args) != 1 {

@@ -15,7 +15,7 @@ func listCommand() command {
 		name: "list", short: "list the live sessions, who waits for whom, and what is unread",
 		examples: []string{"peermux list", "peermux list --scope global --json"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			scope := fs.String("scope", "project", "`project`, group or global")
+			scope := fs.String("scope", "project", "`scope`: project, group or global")
 			dir := fs.String("project", "", "the project of this `dir` instead of the current one")
 			all := fs.Bool("all", false, "also headless, background and subagent sessions")
 			asJSON := fs.Bool("json", false, "print one JSON document")

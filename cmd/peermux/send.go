@@ -18,11 +18,11 @@ The body comes from the argument, or from stdin.`,
 		flags: func(fs *flag.FlagSet) runFunc {
 			var r switchboard.SendRequest
 			fs.StringVar(&r.Subject, "subject", "", "one `line` that says what it is about")
-			fs.StringVar(&r.Urgency, "urgency", "", "`low` (no wake, no answer needed), normal or high")
+			fs.StringVar(&r.Urgency, "urgency", "", "`level`: low (no wake, no answer needed), normal or high")
 			fs.BoolVar(&r.Task, "task", false, "it stays open until the receiver closes it")
 			fs.StringVar(&r.ReplyTo, "reply-to", "", "`id` of the message that this follows")
-			fs.StringVar(&r.Wake, "wake", "auto", "`auto` or off")
-			from := fs.String("from", "", "act as this app of the gateway: `name`")
+			fs.StringVar(&r.Wake, "wake", "auto", "`when` to wake: auto or off")
+			from := fs.String("from", "", "act as the app called `name`")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if len(args) == 0 {
