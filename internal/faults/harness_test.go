@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,8 +31,6 @@ type bench struct {
 	store   *mailbox.Store
 	program string
 	count   int
-
-	mu      sync.Mutex
 	workers []*process
 }
 
@@ -70,6 +67,14 @@ type process struct {
 
 func (b *bench) start(o order) *process {
 	b.Helper()
+	p := b.prepare(o)
+	b.run(p)
+	return p
+}
+
+// prepare makes a worker, which run starts.
+func (b *bench) prepare(o order) *process {
+	b.Helper()
 	b.count++
 	o.Home, o.Name = b.home, o.Role+strconv.Itoa(b.count)
 	spec, err := json.Marshal(o)
@@ -79,6 +84,12 @@ func (b *bench) start(o order) *process {
 	p := &process{order: o, cmd: exec.Command(b.program), read: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), orderEnv+"="+string(spec))
 	p.cmd.Stderr = &p.stderr
+	return p
+}
+
+func (b *bench) run(p *process) {
+	b.Helper()
+	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		b.Fatal(err)
 	}
@@ -100,10 +111,7 @@ func (b *bench) start(o order) *process {
 			p.lines = append(p.lines, strings.TrimSuffix(line, "\n"))
 		}
 	}()
-	b.mu.Lock()
 	b.workers = append(b.workers, p)
-	b.mu.Unlock()
-	return p
 }
 
 func (p *process) kill() {

@@ -54,6 +54,7 @@ func work(spec string) error {
 			return time.Now().Add(time.Duration(rand.Int64N(int64(48*time.Hour))) - 24*time.Hour)
 		}
 	}
+	w.now = now
 	store, err := mailbox.Open(w.Home, now)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func work(spec string) error {
 	w.store = store
 	roles := map[string]func() error{
 		"send": w.send, "read": w.read, "compact": w.compact, "move": w.move, "follow": w.follow,
-		"close": w.close, "say": w.say, "hear": w.hear, "fill": w.fill, "denied": w.denied,
+		"close": w.close, "say": w.say, "hear": w.hear, "fill": w.fill, "denied": w.denied, "flood": w.flood,
 	}
 	role, ok := roles[w.Role]
 	if !ok {
@@ -76,6 +77,7 @@ func work(spec string) error {
 
 type worker struct {
 	order
+	now     func() time.Time
 	store   *mailbox.Store
 	stopped chan struct{}
 }

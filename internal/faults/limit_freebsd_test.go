@@ -1,0 +1,5 @@
+package faults
+
+import "golang.org/x/sys/unix"
+
+func setLimit(l *unix.Rlimit, size int64) { l.Cur = size }
