@@ -189,6 +189,7 @@ func (a *attempt) typeInto(ctx context.Context, route string, term terminal) Res
 		return Result{Outcome: Held, Route: route, Reason: "somebody else is waking a session in the same terminal"}
 	}
 	defer unlock()
+	began := a.Now()
 	t := &typist{
 		terminal: term,
 		facts:    func(v view) Facts { return a.facts(v, term) },
@@ -203,7 +204,7 @@ func (a *attempt) typeInto(ctx context.Context, route string, term terminal) Res
 	r := t.run(ctx)
 	r.Route = route
 	if r.Outcome == Submitted {
-		a.rec.Outstanding = &outstanding{At: a.Now(), Route: route}
+		a.rec.Outstanding = &outstanding{At: began, Route: route}
 	}
 	return r
 }
