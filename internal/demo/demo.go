@@ -35,7 +35,7 @@ type Options struct {
 	Env     func(string) string
 	Peermux string   // the peermux program
 	Hook    string   // the peermux-hook program
-	Agent   []string // what runs [agentsim.Main]
+	Agent   []string // what runs [agentsim.Main]: a program and its arguments
 	NoTmux  bool     // PTYs even where tmux is installed
 	Temp    string   // where the demo's folder is made; empty: /tmp
 }
@@ -118,8 +118,17 @@ func (d *demo) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(filepath.Join(d.dir, "home"), 0o700); err != nil {
-		return err
+	for _, sub := range []string{"home", "bin"} {
+		if err := os.Mkdir(filepath.Join(d.dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	// Under the client's name peermux run takes them for clients, which register
+	// themselves.
+	for _, client := range []string{"claude", "codex"} {
+		if err := os.Symlink(d.o.Agent[0], filepath.Join(d.dir, "bin", client)); err != nil {
+			return err
+		}
 	}
 	d.env = []string{"HOME=" + filepath.Join(d.dir, "home"), "PATH=" + d.o.Env("PATH"), "LANG=C.UTF-8",
 		"TERM=xterm-256color", "SHELL=/bin/sh", "TMPDIR=" + d.dir}
@@ -154,8 +163,9 @@ func (d *demo) start(ctx context.Context, name, client, repo string, rules ...mo
 	begin := time.Now()
 	a, err := agentsim.Start(ctx, agentsim.Options{
 		Config: agentsim.Config{Client: client, Name: name, Peermux: d.o.Peermux, Hook: d.o.Hook, Rules: rules},
-		Dir:    filepath.Join(d.dir, repo), Env: d.env, Program: d.o.Agent,
-		Tmux: d.tmux, Host: d.tmux == nil, Logs: d.dir,
+		Dir:    filepath.Join(d.dir, repo), Env: d.env,
+		Program: append([]string{filepath.Join(d.dir, "bin", client)}, d.o.Agent[1:]...),
+		Tmux:    d.tmux, Host: d.tmux == nil, Logs: d.dir,
 	})
 	if err != nil {
 		return nil, err
@@ -185,7 +195,7 @@ func (d *demo) command(ctx context.Context, args ...string) (string, error) {
 func (d *demo) clear() error {
 	var errs []error
 	for _, a := range d.agents {
-		errs = append(errs, a.Kill())
+		errs = append(errs, exit(a))
 	}
 	if d.tmux != nil && len(d.agents) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), tmux.DefaultTimeout)
@@ -199,6 +209,14 @@ func (d *demo) clear() error {
 		errs = append(errs, os.RemoveAll(d.dir))
 	}
 	return errors.Join(errs...)
+}
+
+// exit ends an agent as its person would, so that nothing of it writes any more,
+// also when the demo itself was interrupted.
+func exit(a *agentsim.Agent) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return a.Stop(ctx)
 }
 
 // gone waits until no peermux server of the demo is left: each ends itself when

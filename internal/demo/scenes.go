@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,7 +142,11 @@ func wokenBy(e agentsim.Event) string {
 // interrupt has from write to while it works.
 func (d *demo) interrupt(ctx context.Context, from, to *agentsim.Agent) error {
 	begin := time.Now()
-	if err := to.Say(ctx, `Run the tests. [[tool exec_command {"cmd":"sleep 1; echo 41 passed"}]] [[say All tests pass.]]`); err != nil {
+	// The tests end once the message is on its way: that it came in the middle of
+	// the turn must not hang on how fast this machine is.
+	sentFile := filepath.Join(d.dir, "sent")
+	tests := object("cmd", fmt.Sprintf("i=0; until [ -e %s ] || [ $i = 200 ]; do i=$((i+1)); sleep 0.05; done; echo 41 passed", sentFile))
+	if err := to.Say(ctx, `Run the tests. [[tool exec_command `+tests+`]] [[say All tests pass.]]`); err != nil {
 		return err
 	}
 	working, err := to.Wait(ctx, begin, agentsim.Called, "exec_command")
@@ -158,6 +163,12 @@ func (d *demo) interrupt(ctx context.Context, from, to *agentsim.Agent) error {
 		return err
 	}
 	d.page.message(sent.At, from.Name, to.Name, headsUp)
+	if _, err := from.Wait(ctx, sent.At, agentsim.Result, `"shown_soon"`); err != nil {
+		return err
+	}
+	if err := os.WriteFile(sentFile, nil, 0o600); err != nil {
+		return err
+	}
 	told, err := to.WaitTold(ctx, working.At, headsUp)
 	if err != nil {
 		return err
