@@ -65,8 +65,12 @@ func (a *app) host(name string, command []string) error {
 		return err
 	}
 	g := guest{board: b, name: name, command: command}
+	env := os.Environ()
+	if name != "" {
+		env = append(env, switchboard.NameVariable+"="+name)
+	}
 	code, err := ptyhost.Run(ptyhost.Options{
-		Home: b.Home, Command: command, Env: os.Environ(),
+		Home: b.Home, Command: command, Env: env,
 		Leader: []string{self, "lead", "--"},
 		In:     os.Stdin, Out: os.Stdout,
 		Started: g.enter, Ended: g.leave,

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"peermux/internal/proc"
 	"peermux/registry"
 )
 
@@ -16,6 +17,11 @@ func (b *Board) Register(e registry.Entry, want string) (registry.Entry, error) 
 		return e, err
 	}
 	defer unlock()
+	if e.Name == "" {
+		if given := b.givenName(e); given != "" {
+			want = given
+		}
+	}
 	if e.Name == "" || want != "" {
 		live, err := b.Registry.Peek()
 		if err != nil {
@@ -27,6 +33,19 @@ func (b *Board) Register(e registry.Entry, want string) (registry.Entry, error) 
 		return e, storage(err)
 	}
 	return e, nil
+}
+
+// NameVariable carries the name of `peermux run --name` to the servers of the
+// client that it hosts.
+const NameVariable = "PEERMUX_NAME"
+
+// givenName is the name that a person gave a hosted client. Codex keeps it from
+// its MCP servers, so the client's own environment is asked.
+func (b *Board) givenName(e registry.Entry) string {
+	if name := proc.Env(e.Client.PID, NameVariable)[NameVariable]; name != "" {
+		return name
+	}
+	return b.Env(NameVariable)
 }
 
 // maxSessionID bounds a claimed id; real ones have 36 characters.
