@@ -30,11 +30,9 @@ func (e Env) hooks(client string) ([]hook, error) {
 	var hooks []hook
 	for _, event := range doc.Root().Keys() {
 		h := hook{event: event, command: e.command(client, event)}
-		if err := doc.Set([]string{event, "0", "hooks", "0"}, "command", jsonedit.Quote(h.command)); err != nil {
-			return nil, err
-		}
 		group, _ := doc.At(event, "0")
-		h.group = group.Raw()
+		named := jsonedit.Quote("peermux-hook " + client + " " + event)
+		h.group = strings.Replace(group.Raw(), named, jsonedit.Quote(h.command), 1)
 		hooks = append(hooks, h)
 	}
 	return hooks, nil

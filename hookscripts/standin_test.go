@@ -51,8 +51,9 @@ func writePrograms(dir string) error {
 		"peermux":      "exit 0\n",
 		"peermux-hook": "printf '%s|' \"$PEERMUX_HOME\" \"$@\"\nexit 2\n",
 	}
+	// A program built with -race otherwise sleeps for a second before it ends.
 	for _, mode := range []string{codexsim.Answers, codexsim.Dies, codexsim.Hangs} {
-		texts["codex-"+mode] = fmt.Sprintf("%s=%s exec %s \"$@\"\n", standIn, mode, ShellQuote(self))
+		texts["codex-"+mode] = fmt.Sprintf("GORACE=atexit_sleep_ms=0 %s=%s exec %s \"$@\"\n", standIn, mode, ShellQuote(self))
 	}
 	for name, text := range texts {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {

@@ -37,6 +37,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("OURS", ours)
 			e.Setenv("PATH", filepath.Join(e.WorkDir, "bin")+":"+ours)
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			// A program built with -race otherwise sleeps for a second before it ends.
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
