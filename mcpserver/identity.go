@@ -31,6 +31,7 @@ type identity struct {
 	meta      json.RawMessage // _meta of the last call
 	claim     string
 	called    string           // the name that the client itself gives the session
+	before    []registry.Entry // threads of Codex that we may have taken the place of
 	behind    []registry.Entry // what we were before, while it is open whether its mail is ours
 
 	client chan proc.ID // tells clientGone whom to watch
@@ -148,6 +149,7 @@ func (i *identity) succeed(next registry.Entry) error {
 	if next.Box != i.entry.Box && i.visible && !slices.ContainsFunc(i.behind, func(e registry.Entry) bool { return e.Box == i.entry.Box }) {
 		i.behind = append(i.behind, i.entry)
 	}
+	i.behind = append(i.behind, i.replaced(next)...)
 	if len(i.behind) == 0 {
 		return nil
 	}
@@ -169,6 +171,13 @@ func (i *identity) succeed(next registry.Entry) error {
 	}
 	i.behind = open
 	return nil
+}
+
+// unsettled reports whether it is still to be told if mail goes along.
+func (i *identity) unsettled() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return len(i.behind) > 0
 }
 
 func same(a, b registry.Entry) bool {

@@ -20,6 +20,9 @@ func (i *identity) inherit(ctx context.Context) {
 	}
 	e, _, _ := i.current()
 	before := detect.FindPredecessors(e, live)
+	i.mu.Lock()
+	i.before = before.Entries()
+	i.mu.Unlock()
 	for _, p := range before.Entries() {
 		ended, stop := watch.Process(p.ID())
 		select {
@@ -43,6 +46,17 @@ func (i *identity) inherit(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// replaced is the thread that this one may have replaced, told once, when it is
+// found out who we are: after /clear its mail comes at once.
+func (i *identity) replaced(next registry.Entry) []registry.Entry {
+	if next.SessionID == "" || len(i.before) == 0 {
+		return nil
+	}
+	last := i.before[len(i.before)-1:]
+	i.before = nil
+	return last
 }
 
 // takeOver moves the mail of the threads that have ended, and reports whether it

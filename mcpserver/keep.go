@@ -38,12 +38,15 @@ func (k *keeper) run(ctx context.Context) {
 	k.look(ctx, deep, false)
 	if e, _, _ := i.current(); e.Client.PID != 0 {
 		i.client <- e.Client.ID()
+		go i.inherit(ctx)
 	}
 	due := schedule()
 	next := time.NewTimer(due[0])
 	defer next.Stop()
 	retry := time.NewTimer(k.retry(ctx))
 	defer retry.Stop()
+	settle := time.NewTimer(0)
+	defer settle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -56,11 +59,22 @@ func (k *keeper) run(ctx context.Context) {
 			}
 		case <-k.kicks:
 			k.look(ctx, quick, false)
+		case <-settle.C:
+			if i.unsettled() {
+				k.look(ctx, quick, false)
+			}
 		case <-retry.C:
 		}
 		retry.Reset(k.retry(ctx))
+		if i.unsettled() {
+			settle.Reset(settleEvery)
+		}
 	}
 }
+
+// settleEvery is how often a session that has just changed its id looks whether
+// the mail of the old one goes along: a hook or the transcript will tell.
+const settleEvery = time.Second
 
 // look refreshes the identity and follows the files of the session that it is
 // now. An error is tried again at the next occasion; calls report theirs.

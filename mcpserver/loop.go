@@ -210,13 +210,7 @@ func (l *loop) greet() {
 func (l *loop) start(ctx context.Context, h header, line []byte) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &call{cancel: cancel, progress: h.Params.Meta.ProgressToken, out: l.out}
-	l.mu.Lock()
-	_, twice := l.calls[h.key()]
-	if !twice {
-		l.calls[h.key()] = c
-	}
-	l.mu.Unlock()
-	if twice {
+	if !l.enter(h.key(), c) {
 		cancel()
 		l.reply(mcp.NewJSONRPCError(mcp.NewRequestId(h.ID), mcp.INVALID_REQUEST,
 			"a request with this id is still under way", nil), nil)
@@ -226,11 +220,29 @@ func (l *loop) start(ctx context.Context, h header, line []byte) {
 	l.group.Go(func() {
 		defer cancel()
 		out := l.reply(l.handle(ctx, h, line), c)
-		l.mu.Lock()
-		delete(l.calls, h.key())
-		l.mu.Unlock()
+		l.exit(h.key(), c)
 		c.finish(out)
 	})
+}
+
+// enter registers a call, unless one with its id is under way. One whose answer
+// is being written may be replaced: the client has perhaps read it already.
+func (l *loop) enter(key string, c *call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if other := l.calls[key]; other != nil && !other.settled.Load() {
+		return false
+	}
+	l.calls[key] = c
+	return true
+}
+
+func (l *loop) exit(key string, c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.calls[key] == c {
+		delete(l.calls, key)
+	}
 }
 
 // handle is mcp-go's handler with a panic turned into an answer.

@@ -157,11 +157,16 @@ func (v *vigil) open(ctx context.Context, target string) (*inquiry, error) {
 		return nil, v.deadlock(ctx, d, ring)
 	}
 	q := &inquiry{target: target, dest: d, id: p.message.ID, since: b.Now()}
+	// Listening begins before the question is sent: nothing is missed.
+	v.hearOwn(q)
+	v.hearTarget(q)
 	if _, err := b.store(&p); err != nil {
 		// Not sent: nobody waits for an answer.
-		return nil, joinStorage(err, b.Store.AskEnded(v.box(), q.id, askCancelled, ""))
+		return nil, joinStorage(err, b.Store.AskEnded(v.box, q.id, askCancelled, ""))
 	}
-	v.watchTarget(q)
+	if d.entry != nil {
+		v.follow(q, *d.entry)
+	}
 	v.wakeFor(ctx, q)
 	return q, nil
 }
@@ -176,11 +181,11 @@ func (v *vigil) registerAsk(p parcel) (ring []edge, err error) {
 		return nil, err
 	}
 	defer unlock()
-	ring, err = b.ringFrom(v.box(), p.dest)
+	ring, err = b.ringFrom(v.box, p.dest)
 	if err != nil || ring != nil {
 		return ring, err
 	}
-	err = b.Store.Asked(v.box(), mailbox.Ask{
+	err = b.Store.Asked(v.box, mailbox.Ask{
 		ID: p.message.ID, ToSession: p.dest.party.SessionID, ToBox: p.dest.key, ToName: p.dest.label(),
 		PID: v.actor.Process.PID, Start: v.actor.Process.Start, Until: b.Now().Add(v.timeout).Add(askSlack),
 	})
@@ -212,10 +217,10 @@ func (v *vigil) wakeFor(ctx context.Context, q *inquiry) {
 	ctx = context.WithoutCancel(ctx)
 	v.wakes.Go(func() {
 		r := v.board.Waker.Wake(ctx, e, wake.Options{From: v.actor.Box})
-		v.mu.Lock()
-		q.wake = &WakeInfo{Outcome: string(r.Outcome), Reason: r.Reason, Route: r.Route}
-		v.mu.Unlock()
-		v.kick()
+		v.mark(func() {
+			q.wake = &WakeInfo{Outcome: string(r.Outcome), Reason: r.Reason, Route: r.Route}
+			q.stirred = true
+		})
 	})
 }
 
@@ -254,7 +259,7 @@ func (v *vigil) deadlock(ctx context.Context, d dest, ring []edge) error {
 // question fetches a question out of the asker's own box; showing it here counts
 // as showing it. Its sender registers before it sends, so it may be a moment late.
 func (v *vigil) question(ctx context.Context, id string) (mailbox.Item, bool) {
-	b, key := v.board, v.box()
+	b, key := v.board, v.box
 	changed, stop := b.Watch.File(mailbox.JournalPath(b.Home, key))
 	defer stop()
 	late := time.NewTimer(questionLate)

@@ -56,6 +56,8 @@ type Board struct {
 	// UserHome is the user's home folder, under which the clients keep their
 	// files.
 	UserHome string
+
+	hearing hearing
 }
 
 // Actor is the one who acts.

@@ -119,7 +119,7 @@ func PartyOf(e registry.Entry) mailbox.Party {
 func (b *Board) former(a Actor, target string, live []registry.Entry, cause error) (dest, bool) {
 	te, ok := errors.AsType[*registry.TargetError](cause)
 	target = strings.TrimSpace(target)
-	if !ok || te.Code != registry.UnknownTarget || len(target) < registry.MinPrefix {
+	if !ok || te.Code != registry.UnknownTarget || target == "" {
 		return dest{}, false
 	}
 	key := mailbox.SessionKey(target)

@@ -1,19 +1,20 @@
 package switchboard
 
 import (
-	"context"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"peermux/detect"
+	"peermux/internal/proc"
 	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 )
 
-// vigil is the wait for the answers to one ask call. One goroutine runs it; the
-// watchers only kick it, so everything it finds out it reads from the files.
+// vigil is the wait for the answers to one ask call. One goroutine runs it.
+// Watchers only leave marks and kick it; what it finds out it reads from the
+// files.
 type vigil struct {
 	board   *Board
 	actor   Actor
@@ -24,14 +25,14 @@ type vigil struct {
 	inquiries []*inquiry
 	notes     []string
 	claims    deliveries
-	kicks     chan struct{}
-	ended     chan struct{} // closed by close: the forwarders end
+	box       string // the asker's, as it is called now
 	stops     []func()
+	ended     chan struct{} // closed when the wait is over
+	kicks     chan struct{}
 	wakes     sync.WaitGroup
-	ownBox    string // the box that is being watched
-	ownStamp  int64  // its size and time when it was last read
 
-	mu sync.Mutex // guards what the wakes write: inquiry.wake
+	mu    sync.Mutex
+	moved bool // mark: the asker's box moved
 }
 
 // inquiry is one question of a vigil.
@@ -42,105 +43,119 @@ type inquiry struct {
 	since  time.Time
 	gone   <-chan struct{} // the peer's client has ended
 	left   <-chan struct{} // the peer's MCP server has ended
-	wake   *WakeInfo
 
+	marks // guarded by vigil.mu
+	wake  *WakeInfo
+
+	status  detect.Status // as it was at the last look
 	shownAt time.Time
 	note    *mailbox.Item // plain message of the peer that came meanwhile
 	noteAt  time.Time
-	lost    time.Time // since when no process stands for the peer
+	lost    time.Time // since when no server stands for the peer
+	again   time.Time // when to look again although nothing is marked
 
 	over   bool
 	reply  *Answer
-	ended  string // verdict that ended it early
+	ended  string // verdict that ended it without an answer
 	state  string
 	err    *Error
 	report string // last progress
 }
 
+// marks are what watchers have noticed since the last look.
+type marks struct {
+	replied bool // an answer may be in the asker's box
+	noted   bool // a plain message of the peer may be
+	settled bool // the question's own box says something of it
+	stirred bool // the peer's status, process or wake changed
+}
+
+func (m marks) any() bool { return m.replied || m.noted || m.settled || m.stirred }
+
 func newVigil(b *Board, a Actor, r AskRequest, timeout time.Duration) *vigil {
-	v := &vigil{
-		board: b, actor: a, request: r, timeout: timeout, begun: b.Now(),
+	return &vigil{
+		board: b, actor: a, request: r, timeout: timeout, begun: b.Now(), box: b.Store.Resolve(a.Box),
 		kicks: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
-	v.watchOwn()
-	return v
 }
 
-// box is the asker's box as it is called now.
-func (v *vigil) box() string { return v.ownBox }
-
-// watchOwn follows the asker's box, which moves when its session gets a new id.
-func (v *vigil) watchOwn() {
-	box := v.board.Store.Resolve(v.actor.Box)
-	if box == v.ownBox {
-		return
+// mark notes something about a question and wakes the vigil.
+func (v *vigil) mark(set func()) {
+	v.mu.Lock()
+	set()
+	v.mu.Unlock()
+	select {
+	case v.kicks <- struct{}{}:
+	default:
 	}
-	v.ownBox, v.ownStamp = box, 0
-	v.forward(v.board.Watch.File(mailbox.JournalPath(v.board.Home, box)))
 }
 
-// watchTarget watches everything that can tell of a question's fate.
-func (v *vigil) watchTarget(q *inquiry) {
-	if q.dest.entry != nil {
-		v.follow(q, *q.dest.entry)
-		return
-	}
-	v.forward(v.board.Watch.File(mailbox.JournalPath(v.board.Home, q.dest.key)))
+// hearOwn listens in the asker's box for the answer to a question.
+func (v *vigil) hearOwn(q *inquiry) {
+	v.stops = append(v.stops, v.board.listen(v.box, &ear{id: q.id, session: q.dest.party.SessionID, hear: func(l mailbox.Line) {
+		v.mark(func() {
+			switch {
+			case l.T == mailbox.LineMoved:
+				v.moved = true
+			case l.ReplyTo == q.id:
+				q.replied = true
+			case l.T == mailbox.LineMessage:
+				q.noted = true
+			}
+		})
+	}}))
 }
 
-// follow watches the files and the processes of the session that was asked, as it
-// is now: it may go on under another id or behind another server.
+// hearTarget listens in the target's box for what becomes of a question.
+func (v *vigil) hearTarget(q *inquiry) {
+	v.stops = append(v.stops, v.board.listen(q.dest.key, &ear{id: q.id, hear: func(mailbox.Line) {
+		v.mark(func() { q.settled = true })
+	}}))
+}
+
+// follow watches the session that was asked, as it is now: it may go on under
+// another id or behind another server.
 func (v *vigil) follow(q *inquiry, e registry.Entry) {
 	q.dest.entry = &e
 	home, key := v.board.Home, q.dest.key
-	files := []string{
-		mailbox.JournalPath(home, key), filepath.Join(home, "status", key), filepath.Join(home, "wake", key+".json"),
-	}
+	files := []string{filepath.Join(home, "status", key), filepath.Join(home, "wake", key+".json")}
 	if e.Client.Kind == registry.Claude {
 		files = append(files, v.board.ClaudeSessionFile(e))
 	}
 	for _, file := range files {
-		v.forward(v.board.Watch.File(file))
+		events, stop := v.board.Watch.File(file)
+		v.stops = append(v.stops, stop)
+		go v.stir(q, events)
 	}
-	q.left, q.gone = v.forwardEnd(watch.Process(e.ID())), nil
+	q.left, q.gone = v.attend(q, e.ID()), nil
 	if e.Client.PID != 0 {
-		q.gone = v.forwardEnd(watch.Process(e.Client.ID()))
+		q.gone = v.attend(q, e.Client.ID())
 	}
 }
 
-// forward turns file events into kicks.
-func (v *vigil) forward(events <-chan struct{}, stop func()) {
-	v.stops = append(v.stops, stop)
-	go func() {
-		for {
-			select {
-			case <-events:
-				v.kick()
-			case <-v.ended:
-				return
-			}
-		}
-	}()
-}
-
-// forwardEnd kicks once when a process ends and returns a channel that stays
-// readable from then on.
-func (v *vigil) forwardEnd(gone <-chan struct{}, stop func()) <-chan struct{} {
+// attend watches a process and returns a channel that is closed when it has
+// ended.
+func (v *vigil) attend(q *inquiry, id proc.ID) <-chan struct{} {
+	gone, stop := watch.Process(id)
 	v.stops = append(v.stops, stop)
 	go func() {
 		select {
 		case <-gone:
-			v.kick()
+			v.mark(func() { q.stirred = true })
 		case <-v.ended:
 		}
 	}()
 	return gone
 }
 
-func (v *vigil) kick() {
-	select {
-	case v.kicks <- struct{}{}:
-	default:
+func (v *vigil) stir(q *inquiry, events <-chan struct{}) {
+	for {
+		select {
+		case <-events:
+			v.mark(func() { q.stirred = true })
+		case <-v.ended:
+			return
+		}
 	}
 }
 
@@ -152,157 +167,5 @@ func (v *vigil) close() {
 	if v.actor.Kind != registry.ToSession {
 		// A command ends with its process, and with it a wake that has begun.
 		v.wakes.Wait()
-	}
-}
-
-// Pauses of the wait.
-const (
-	// reportEvery is how often a progress that did not change is sent again.
-	reportEvery = 10 * time.Second
-	// lookAgain is the safety net under the file events.
-	lookAgain = time.Second
-)
-
-// wait returns when every question is answered or given up. Its only error is
-// that of a cancelled ctx.
-func (v *vigil) wait(ctx context.Context) error {
-	deadline := time.NewTimer(v.timeout - v.board.Now().Sub(v.begun))
-	defer deadline.Stop()
-	again := time.NewTimer(time.Hour)
-	defer again.Stop()
-	for {
-		next := v.look()
-		if v.over() {
-			return nil
-		}
-		again.Reset(next)
-		select {
-		case <-ctx.Done():
-			v.cancel()
-			return ctx.Err()
-		case <-deadline.C:
-			v.giveUp()
-			return nil
-		case <-v.kicks:
-		case <-again.C:
-		}
-	}
-}
-
-func (v *vigil) over() bool {
-	for _, q := range v.inquiries {
-		if !q.over {
-			return false
-		}
-	}
-	return true
-}
-
-// look reads what has changed and returns when to look again at the latest.
-func (v *vigil) look() time.Duration {
-	v.watchOwn()
-	changed := v.ownChanged()
-	next := reportEvery
-	for _, q := range v.inquiries {
-		if q.over {
-			continue
-		}
-		if changed {
-			v.lookForReply(q)
-		}
-		if q.over {
-			continue
-		}
-		verdict, again := judge(v.observe(q, changed))
-		if again > 0 {
-			next = min(next, again)
-		}
-		if verdict != goesOn {
-			v.end(q, verdict)
-			continue
-		}
-		v.tell(q)
-	}
-	return next
-}
-
-// ownChanged reports whether the asker's journal is another one than at the last
-// look. 50 questions in flight all hear of every line in it.
-func (v *vigil) ownChanged() bool {
-	info, err := os.Stat(mailbox.JournalPath(v.board.Home, v.ownBox))
-	if err != nil {
-		return true
-	}
-	stamp := info.ModTime().UnixNano() ^ info.Size()<<40
-	if stamp == v.ownStamp {
-		return false
-	}
-	v.ownStamp = stamp
-	return true
-}
-
-// lookForReply takes the answer if it is there.
-func (v *vigil) lookForReply(q *inquiry) {
-	b := v.board
-	if may, err := b.Store.HasReplyTo(v.ownBox, q.id); err == nil && !may {
-		return
-	}
-	claim, err := b.Store.Claim(v.ownBox, mailbox.ClaimOptions{
-		Reader: v.actor.reader(), Via: viaAsk, OnlyReplyTo: q.id,
-		PID: v.actor.Process.PID, Start: v.actor.Process.Start, Limit: 1,
-	})
-	if err != nil || len(claim.Messages) == 0 {
-		// A storage error here is looked at again with the next change; the
-		// answer stays in the box.
-		return
-	}
-	v.take(q, claim)
-}
-
-// take ends a question with the message in the claim.
-func (v *vigil) take(q *inquiry, claim *mailbox.Claim) {
-	it := claim.Messages[0]
-	v.claims = append(v.claims, claim)
-	q.reply, q.over, q.state = answerOf(it), true, askAnswered
-	q.reply.Uncorrelated = it.ReplyTo != q.id
-	v.record(q, askAnswered, it.ID)
-}
-
-// record writes how a question ended. From then on its answers are ordinary mail.
-func (v *vigil) record(q *inquiry, how, replyID string) {
-	if err := v.board.Store.AskEnded(v.ownBox, q.id, how, replyID); err != nil {
-		v.notes = append(v.notes, "the question stays listed as open until this server ends: "+err.Error())
-	}
-}
-
-// cancel ends the wait without a result. What was taken is put back.
-func (v *vigil) cancel() {
-	for _, q := range v.inquiries {
-		if !q.over {
-			q.over = true
-			v.record(q, askCancelled, "")
-		}
-	}
-	if err := v.claims.Release(); err != nil {
-		return // it is shown again when the claim has run out
-	}
-}
-
-// giveUp ends what is still open at the deadline. It is recorded first and looked
-// for once more then: an answer that comes between the two is taken here, and one
-// that comes later is mail.
-func (v *vigil) giveUp() {
-	for _, q := range v.inquiries {
-		if q.over {
-			continue
-		}
-		v.record(q, askTimedOut, "")
-		v.watchOwn()
-		v.lookForReply(q)
-		if q.over {
-			continue
-		}
-		q.over, q.ended = true, timedOut
-		q.state = v.stateOf(q)
 	}
 }

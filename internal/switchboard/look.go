@@ -1,0 +1,222 @@
+package switchboard
+
+import (
+	"context"
+	"time"
+
+	"peermux/mailbox"
+)
+
+// Pauses of the wait.
+const (
+	// reportEvery is how often a progress that did not change is sent again.
+	reportEvery = 10 * time.Second
+	// lookEvery is the safety net under the marks.
+	lookEvery = 5 * time.Second
+)
+
+// wait returns when every question is answered or given up. Its only error is
+// that of a cancelled ctx.
+func (v *vigil) wait(ctx context.Context) error {
+	deadline := time.NewTimer(v.timeout - v.board.Now().Sub(v.begun))
+	defer deadline.Stop()
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	for {
+		next := v.look()
+		if v.over() {
+			return nil
+		}
+		again.Reset(next)
+		select {
+		case <-ctx.Done():
+			v.cancel()
+			return ctx.Err()
+		case <-deadline.C:
+			v.giveUp()
+			return nil
+		case <-v.kicks:
+		case <-again.C:
+		}
+	}
+}
+
+func (v *vigil) over() bool {
+	for _, q := range v.inquiries {
+		if !q.over {
+			return false
+		}
+	}
+	return true
+}
+
+// look reads what the marks point at, and everything about a question that is
+// due. It returns when to look again at the latest.
+func (v *vigil) look() time.Duration {
+	v.followOwnMove()
+	next := lookEvery
+	for _, q := range v.inquiries {
+		if q.over {
+			continue
+		}
+		now := v.board.Now()
+		if m := v.marksOf(q); m.any() {
+			v.lookAt(q, m)
+		} else if !now.Before(q.again) {
+			v.lookAt(q, marks{true, true, true, true})
+		}
+		if !q.over {
+			next = min(next, max(q.again.Sub(now), 0))
+		}
+	}
+	return next
+}
+
+func (v *vigil) marksOf(q *inquiry) marks {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	m := q.marks
+	q.marks = marks{}
+	return m
+}
+
+// lookAt brings one question up to date, and ends it when that is due.
+func (v *vigil) lookAt(q *inquiry, m marks) {
+	if m.replied {
+		if v.lookForReply(q); q.over {
+			return
+		}
+	}
+	verdict, again := judge(v.observe(q, m))
+	if verdict != goesOn {
+		v.end(q, verdict)
+		if q.over {
+			return
+		}
+	}
+	if again == 0 || again > lookEvery {
+		again = lookEvery
+	}
+	q.again = v.board.Now().Add(again)
+	v.tell(q)
+}
+
+// followOwnMove keeps up with the asker's box, which moves when its session gets
+// a new id.
+func (v *vigil) followOwnMove() {
+	v.mu.Lock()
+	moved := v.moved
+	v.moved = false
+	v.mu.Unlock()
+	if !moved {
+		return
+	}
+	box := v.board.Store.Resolve(v.box)
+	if box == v.box {
+		return
+	}
+	v.box = box
+	for _, q := range v.inquiries {
+		if !q.over {
+			v.hearOwn(q)
+			q.again = time.Time{} // what came before we listened
+		}
+	}
+}
+
+// lookForReply takes the answer if it is there.
+func (v *vigil) lookForReply(q *inquiry) {
+	b := v.board
+	if may, err := b.Store.HasReplyTo(v.box, q.id); err == nil && !may {
+		return
+	}
+	claim, err := b.Store.Claim(v.box, mailbox.ClaimOptions{
+		Reader: v.actor.reader(), Via: viaAsk, OnlyReplyTo: q.id,
+		PID: v.actor.Process.PID, Start: v.actor.Process.Start, Limit: 1,
+	})
+	if err != nil || len(claim.Messages) == 0 {
+		// After a storage error the answer stays in the box; the next look tries
+		// again.
+		return
+	}
+	v.take(q, claim)
+}
+
+// take ends a question with the message in the claim.
+func (v *vigil) take(q *inquiry, claim *mailbox.Claim) {
+	it := claim.Messages[0]
+	v.claims = append(v.claims, claim)
+	q.reply, q.over, q.state = answerOf(it), true, askAnswered
+	q.reply.Uncorrelated = it.ReplyTo != q.id
+	v.record(q, askAnswered, it.ID)
+}
+
+// record writes how a question ended. From then on its answers are ordinary mail.
+func (v *vigil) record(q *inquiry, how, replyID string) {
+	if err := v.board.Store.AskEnded(v.box, q.id, how, replyID); err != nil {
+		v.notes = append(v.notes, "the question stays listed as open until this server ends: "+err.Error())
+	}
+}
+
+// cancel ends the wait without a result. What was taken is put back.
+func (v *vigil) cancel() {
+	for _, q := range v.inquiries {
+		if !q.over {
+			q.over = true
+			v.record(q, askCancelled, "")
+		}
+	}
+	// What cannot be released comes back when the claim has run out.
+	_ = v.claims.Release()
+}
+
+// giveUp ends what is still open at the deadline. It is recorded first and looked
+// for once more then: an answer that comes between the two is taken here, and one
+// that comes later is mail.
+func (v *vigil) giveUp() {
+	for _, q := range v.inquiries {
+		if !q.over {
+			v.giveUpOn(q, askTimedOut, timedOut)
+		}
+	}
+}
+
+func (v *vigil) giveUpOn(q *inquiry, how, verdict string) {
+	v.record(q, how, "")
+	v.followOwnMove()
+	if v.lookForReply(q); q.over {
+		return
+	}
+	q.over, q.ended = true, verdict
+	q.state = v.stateOf(q)
+}
+
+// end gives a question up before its time.
+func (v *vigil) end(q *inquiry, verdict string) {
+	if verdict == plainNote {
+		v.takeNote(q)
+		return
+	}
+	how := askTimedOut
+	if verdict == peerEnded {
+		how = askPeerGone
+	}
+	v.giveUpOn(q, how, verdict)
+	if q.ended == peerEnded {
+		q.err = refuse(CodePeerGone, "%s ended while you waited; your question %s is kept in its box and is shown if that conversation is resumed, and an answer would come as mail", q.dest.label(), q.id).
+			with("message_id", q.id)
+	}
+}
+
+// takeNote hands the plain message over as the answer, marked.
+func (v *vigil) takeNote(q *inquiry) {
+	claim, err := v.board.Store.Claim(v.box, mailbox.ClaimOptions{
+		Reader: v.actor.reader(), Via: viaAsk, OnlyIDs: []string{q.note.ID},
+		PID: v.actor.Process.PID, Start: v.actor.Process.Start,
+	})
+	if err != nil || len(claim.Messages) == 0 {
+		q.note, q.noteAt = nil, time.Time{} // a hook was quicker: it has been shown
+		return
+	}
+	v.take(q, claim)
+}
