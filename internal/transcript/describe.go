@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,22 +12,31 @@ import (
 
 const (
 	headSize  = 8 << 10
-	tailSize  = 8 << 10
 	deepHead  = 128 << 10 // read when the first prompt is not in the head
-	countSize = 64 << 10  // searched for the client's own count of turns
-	wholeSize = 128 << 10 // files up to this size are read whole
+	tailSize  = 8 << 10   // of it each line is looked at
+	countSize = 64 << 10  // of the end: turns are counted there
+	wholeSize = 128 << 10 // in files up to this size they are counted exactly
 	titleLen  = 120       // characters
 )
 
-// describe fills a list's row from the head and the tail of a file; nil when
-// the file is no conversation of the project.
-func (o ListOptions) describe(ctx context.Context, file string, names map[string]string) *Conversation {
-	if ctx.Err() != nil {
-		return nil
-	}
-	client, root := ClientOf(file), o.ClaudeDir
+// describer reads the head and the tail of one file after the other for a list.
+type describer struct {
+	o     ListOptions
+	names map[string]string // of Codex threads
+	buf   []byte            // wholeSize bytes
+
+	c       Conversation
+	file    *os.File
+	dec     decoder
+	foreign bool // not of this project, or a subagent's
+}
+
+// describe fills a list's row; nil when the file is no conversation of the
+// project.
+func (d *describer) describe(file string) *Conversation {
+	client, root := ClientOf(file), d.o.ClaudeDir
 	if client == Codex {
-		root = o.CodexHome
+		root = d.o.CodexHome
 	}
 	f, err := openInside(file, root)
 	if err != nil {
@@ -39,17 +47,11 @@ func (o ListOptions) describe(ctx context.Context, file string, names map[string
 	if err != nil || info.Size() == 0 {
 		return nil
 	}
-	d := describer{
-		c:    Conversation{Client: client, SessionID: sessionOf(file), File: file, Size: info.Size()},
-		file: f, within: o.within,
-	}
-	if client == Codex {
-		d.dec = &codexDecoder{skipped: &d.skipped}
-		d.c.Title = frame.Line(names[d.c.SessionID], titleLen)
-	} else {
-		d.dec = &claudeDecoder{session: d.c.SessionID, skipped: &d.skipped}
-	}
-	if !d.read() {
+	d.c = Conversation{Client: client, SessionID: sessionOf(file), File: file, Size: info.Size()}
+	d.c.Title = frame.Line(d.names[d.c.SessionID], titleLen)
+	d.file, d.foreign = f, false
+	d.dec = Options{Client: client}.decoder(file, &skipped{})
+	if !d.head() || !d.tail() {
 		return nil
 	}
 	if d.c.LastAt.IsZero() {
@@ -59,28 +61,14 @@ func (o ListOptions) describe(ctx context.Context, file string, names map[string
 		d.c.Title = title
 	}
 	d.c.Resume = resumeCommand(&d.c)
-	return &d.c
+	c := d.c
+	return &c
 }
 
-// describer reads one file for a list.
-type describer struct {
-	c       Conversation
-	file    *os.File
-	within  func(cwd string) bool
-	dec     decoder
-	skipped skipped
-	whole   bool // the lines that are read are all lines of the file
-	inTail  bool // the lines that are read now are not the file's first
-	foreign bool // not of this project, or a subagent's
-	seen    int  // bytes of whole lines that were looked at
-	prompts int  // that stood in them
-	exact   int  // what the client itself counted
-}
-
-// read reports whether the file is a conversation of the project.
-func (d *describer) read() bool {
-	size := d.c.Size
-	head, err := readAt(d.file, 0, headSize)
+// head finds out where the conversation ran and how it began, and reports
+// whether it belongs to the project.
+func (d *describer) head() bool {
+	head, err := readInto(d.file, 0, d.buf[:headSize])
 	if err != nil {
 		return false
 	}
@@ -90,52 +78,78 @@ func (d *describer) read() bool {
 			return false
 		}
 	}
-	if size <= wholeSize || d.c.Title == "" && !d.hasPrompt(head) {
-		if head, err = readAt(d.file, 0, deepHead); err != nil {
+	d.headLines(head)
+	// A Codex thread's first line fills the head; its name says what it is about.
+	if d.c.FirstPrompt == "" && (d.c.Client == Claude || d.c.Title == "") && d.c.Size > headSize {
+		if head, err = readInto(d.file, 0, d.buf[:deepHead]); err != nil {
 			return false
 		}
+		d.headLines(head)
 	}
-	d.whole = int64(len(head)) == size
-	d.lines(head, d.whole)
-	if d.c.FirstPrompt == "" && d.c.Title == "" || d.foreign || !d.within(d.c.CWD) {
+	begun := d.c.FirstPrompt != "" || d.c.Title != ""
+	return begun && !d.foreign && d.o.within(d.c.CWD)
+}
+
+// headLines looks at the first lines, up to the first prompt. The last one may be
+// cut off, and is no JSON then.
+func (d *describer) headLines(head []byte) {
+	for line := range bytes.SplitSeq(head, []byte("\n")) {
+		d.members(line)
+		if bytes.Contains(line, []byte(`"role":"user"`)) {
+			d.firstPrompt(line)
+		}
+		if d.c.FirstPrompt != "" {
+			return
+		}
+	}
+}
+
+// tail finds out when the conversation was last written to, and counts turns.
+func (d *describer) tail() bool {
+	start := int64(0)
+	if d.c.Size > wholeSize {
+		start = d.c.Size - countSize
+	}
+	piece, err := readInto(d.file, start, d.buf)
+	if err != nil {
 		return false
 	}
-	if rest := size - int64(len(head)); rest > 0 {
-		start := max(int64(len(head)), size-tailSize)
-		tail, err := readAt(d.file, start, tailSize)
-		if err != nil {
-			return false
-		}
-		if i := bytes.IndexByte(tail, '\n'); i >= 0 && start > 0 {
-			d.inTail = true
-			d.lines(tail[i+1:], true)
-		}
+	if start > 0 {
+		_, piece, _ = bytes.Cut(piece, []byte("\n"))
 	}
-	if !d.whole && d.c.Client == Claude && d.exact == 0 {
-		d.exact = d.turnIndex()
+	last := piece[max(0, len(piece)-tailSize):]
+	if len(last) < len(piece) {
+		_, last, _ = bytes.Cut(last, []byte("\n"))
 	}
-	d.countTurns()
+	for line := range bytes.SplitSeq(last, []byte("\n")) {
+		d.members(line)
+	}
+	if n := claudeTurns(piece); n > 0 && d.c.Client == Claude {
+		d.c.Turns = n
+		return true
+	}
+	d.c.Turns = d.prompts(piece)
+	if start > 0 {
+		d.c.Estimated = true
+		d.c.Turns = max(1, int(int64(d.c.Turns)*d.c.Size/int64(len(piece)+1)))
+	}
 	return true
 }
 
-// turnIndex looks further back for the count that Claude writes with a prompt
-// since 2.1.328: after the last prompt a long turn may stand.
-func (d *describer) turnIndex() int {
-	piece, err := readAt(d.file, max(0, d.c.Size-countSize), countSize)
-	if err != nil {
-		return 0
+// claudeTurns returns the count that Claude writes with each prompt since
+// 2.1.328, as it stands with the last one, or 0.
+func claudeTurns(piece []byte) int {
+	mark := []byte(`"turnPosition":`)
+	var last []byte
+	for { // from the front: bytes.LastIndex looks at one byte at a time
+		_, rest, ok := bytes.Cut(piece, mark)
+		if !ok {
+			break
+		}
+		piece, last = rest, rest
 	}
-	const mark = `"turnPosition":`
-	i := bytes.LastIndex(piece, []byte(mark))
-	if i < 0 {
-		return 0
-	}
-	return turnIndexOf(piece[i+len(mark):])
-}
-
-func turnIndexOf(value []byte) int {
 	n := 0
-	members(value, func(key, value []byte) bool {
+	members(last, func(key, value []byte) bool {
 		if string(key) == "turnIndex" && decode(value, &n) != nil {
 			n = 0
 		}
@@ -144,55 +158,47 @@ func turnIndexOf(value []byte) int {
 	return n
 }
 
-// hasPrompt is a cheap look for a prompt of the user, without decoding.
-func (d *describer) hasPrompt(head []byte) bool {
-	if d.c.Client == Codex {
-		return bytes.Contains(head, []byte(`"provenance":{"type":"user"`))
-	}
-	return bytes.Contains(head, []byte(`"promptSource"`)) || bytes.Contains(head, []byte(`"role":"user","content":"`))
+// prompts counts the prompts of the user in whole lines.
+func (d *describer) prompts(piece []byte) int {
+	n := 0
+	// The error is the callback's, which returns none.
+	_ = eachLineWith(piece, promptNeedles(d.c.Client), func(line []byte, _ int) error {
+		events, _ := d.dec.decode(line)
+		for _, e := range events {
+			if e.kind == kindPrompt && e.role == RoleUser {
+				n++
+			}
+		}
+		return nil
+	})
+	return n
 }
 
-// lines looks at each whole line of a piece; last tells that the piece reaches
-// the end of the file.
-func (d *describer) lines(piece []byte, last bool) {
-	for len(piece) > 0 {
-		line, rest, whole := bytes.Cut(piece, []byte("\n"))
-		piece = rest
-		if !whole && !last {
-			return
-		}
-		d.seen += len(line) + 1
-		line = bytes.Trim(line, "\x00 \t\r")
-		if d.c.Client == Claude {
-			members(line, d.claudeMember)
-		} else {
-			members(line, func(key, value []byte) bool {
-				if string(key) != "timestamp" {
-					return true
-				}
-				d.stamp(value)
-				return false
-			})
-		}
-		if bytes.Contains(line, []byte(`"role":"user"`)) {
-			d.prompt(line)
-		}
-	}
-}
-
-// prompt counts the prompts of a line and keeps the first one.
-func (d *describer) prompt(line []byte) {
-	events, _ := d.dec.decode(line)
+func (d *describer) firstPrompt(line []byte) {
+	events, _ := d.dec.decode(bytes.Trim(line, "\x00 \t\r"))
 	for _, e := range events {
-		if e.kind != kindPrompt || e.role != RoleUser {
-			continue
-		}
-		d.prompts++
-		if d.c.FirstPrompt == "" && !d.inTail {
+		if e.kind == kindPrompt && e.role == RoleUser && d.c.FirstPrompt == "" {
 			shown, _ := Mask(e.text[:min(len(e.text), 2<<10)])
 			d.c.FirstPrompt = frame.Line(shown, titleLen)
 		}
 	}
+}
+
+// members takes what a list needs from a line. In Codex's lines that is only the
+// time, which stands first.
+func (d *describer) members(line []byte) {
+	line = bytes.Trim(line, "\x00 \t\r")
+	if d.c.Client == Claude {
+		members(line, d.claudeMember)
+		return
+	}
+	members(line, func(key, value []byte) bool {
+		if string(key) != "timestamp" {
+			return true
+		}
+		d.stamp(value)
+		return false
+	})
 }
 
 func (d *describer) stamp(value []byte) {
@@ -225,10 +231,6 @@ func (d *describer) claudeMember(key, value []byte) bool {
 		if title := frame.Line(text(value), titleLen); title != "" && (d.c.Title == "" || string(key) == "customTitle") {
 			d.c.Title = title
 		}
-	case "turnPosition":
-		if d.inTail || d.whole {
-			d.exact = max(d.exact, turnIndexOf(value))
-		}
 	}
 	return true
 }
@@ -255,7 +257,7 @@ func (d *describer) codexMeta(head []byte) {
 		}
 		return true
 	})
-	d.foreign = d.foreign || !d.within(d.c.CWD)
+	d.foreign = d.foreign || !d.o.within(d.c.CWD)
 }
 
 func gitBranch(value []byte) string {
@@ -266,20 +268,6 @@ func gitBranch(value []byte) string {
 		return ""
 	}
 	return git.Branch
-}
-
-// countTurns takes the client's count, or what was seen, or the density of
-// prompts in the part that was seen.
-func (d *describer) countTurns() {
-	d.c.Turns = d.prompts
-	switch {
-	case d.exact > 0:
-		d.c.Turns = d.exact
-	case d.whole:
-	case d.seen > 0:
-		d.c.Estimated = true
-		d.c.Turns = max(d.prompts, int(int64(d.prompts)*d.c.Size/int64(d.seen)))
-	}
 }
 
 // sidecarTitle is the title that Claude keeps beside a transcript since 2.1.328:
@@ -293,7 +281,7 @@ func sidecarTitle(file, root string) string {
 		return "" // most have none
 	}
 	defer f.Close() // only read
-	data, err := readAt(f, 0, 4<<10)
+	data, err := readInto(f, 0, make([]byte, 4<<10))
 	if err != nil {
 		return ""
 	}
@@ -307,9 +295,8 @@ func sidecarTitle(file, root string) string {
 	return title
 }
 
-// readAt reads up to n bytes from off on; less when the file ends.
-func readAt(r io.ReaderAt, off int64, n int) ([]byte, error) {
-	buf := make([]byte, n)
-	got, err := r.ReadAt(buf, off)
-	return buf[:got], ignoreEOF(err)
+// readInto fills buf from off on; what it returns is shorter when the file ends.
+func readInto(r io.ReaderAt, off int64, buf []byte) ([]byte, error) {
+	n, err := r.ReadAt(buf, off)
+	return buf[:n], ignoreEOF(err)
 }

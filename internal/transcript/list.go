@@ -25,7 +25,7 @@ type Conversation struct {
 	Branch      string    `json:"branch,omitempty"`
 	StartedAt   time.Time `json:"started_at,omitzero"`
 	LastAt      time.Time `json:"last_at,omitzero"` // of the newest record, not of the file: copying and touching change that
-	Turns       int       `json:"turns"`            // prompts of the user
+	Turns       int       `json:"turns"`            // as Claude counts them since 2.1.328, else prompts of the user
 	Estimated   bool      `json:"turns_estimated,omitempty"`
 	Size        int64     `json:"size"` // bytes
 	ForkOf      string    `json:"fork_of,omitempty"`
@@ -72,8 +72,11 @@ func List(ctx context.Context, o ListOptions) ([]Conversation, error) {
 	next := make(chan int)
 	for range min(runtime.GOMAXPROCS(0), 8) {
 		wg.Go(func() {
+			d := describer{o: o, names: names, buf: make([]byte, wholeSize)}
 			for i := range next {
-				found[i] = o.describe(ctx, files[i], names)
+				if ctx.Err() == nil {
+					found[i] = d.describe(files[i])
+				}
 			}
 		})
 	}
@@ -235,7 +238,7 @@ func threadNames(codexHome string) (map[string]string, error) {
 		return nil, err
 	}
 	const enough = 4 << 20 // some 30,000 namings
-	data, err := readAt(f, max(0, info.Size()-enough), enough)
+	data, err := readInto(f, max(0, info.Size()-enough), make([]byte, min(info.Size(), enough)))
 	if err != nil {
 		return nil, err
 	}
