@@ -8,7 +8,7 @@ COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 # -trimpath and no build id that depends on the machine: the same bytes twice.
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -buildid= -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 
-.PHONY: build install demo test lint e2e bench soak fuzz vuln release clean
+.PHONY: build install demo test lint e2e bench soak fuzz vuln release picture clean
 
 build: ## both programs into bin/
 	$(BUILD) -o bin/ ./cmd/peermux ./cmd/peermux-hook
@@ -47,6 +47,9 @@ vuln: ## known vulnerabilities; needs the database, says so when it cannot be re
 
 release: ## linux and darwin, amd64 and arm64, with checksums and an SBOM, into dist/
 	scripts/release "$(VERSION)"
+
+picture: build ## the README's picture, recorded from the demo
+	$(GO) run ./scripts/picture docs/pictures/demo.svg bin/peermux demo
 
 clean:
 	rm -rf bin dist
