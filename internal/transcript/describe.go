@@ -44,7 +44,7 @@ func (d *describer) describe(file string) *Conversation {
 	}
 	defer f.Close() // only read
 	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
+	if err != nil || info.Size() == 0 || sessionOf(file) == "" { // a copy under another name has no id
 		return nil
 	}
 	d.c = Conversation{Client: client, SessionID: sessionOf(file), File: file, Size: info.Size()}
