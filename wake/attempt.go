@@ -35,7 +35,8 @@ func (a *attempt) run(ctx context.Context) Result {
 		if ok {
 			return r
 		}
-		if r.Reason != "" {
+		// What broke tells more than that another way is not there.
+		if r.Reason != "" && (r.Outcome == Failed || last.Outcome != Failed) {
 			last = r
 		}
 	}
@@ -89,14 +90,15 @@ func (a *attempt) underWay(now time.Time) bool {
 	if o == nil {
 		return false
 	}
-	kept := firstFollow
+	until := o.At.Add(firstFollow)
 	if o.Route == routeQueue {
-		kept = queueKept
+		until = o.At.Add(queueKept)
 	}
-	if now.Sub(o.At) >= kept || a.turnedSince(o.At.Add(turnSettle)) || a.shownSince(o.At) {
+	if !now.Before(until) || a.turnedSince(o.At.Add(turnSettle)) || a.shownSince(o.At) {
 		a.rec.Outstanding = nil
 		return false
 	}
+	a.rec.Next = until
 	return true
 }
 
@@ -166,7 +168,7 @@ func (a *attempt) typed(find finder) route {
 // statusOf asks the client's own record of its state, then its hooks.
 func (w *Waker) statusOf(e registry.Entry) detect.Status {
 	env := w.clientEnv(e)
-	return detect.StatusOf(e, w.Registry, detect.StatusFacts{ClaudeDir: detect.ClaudeDir(env)})
+	return detect.StatusOf(e, w.Registry, detect.StatusFacts{ClaudeDir: detect.ClaudeDir(env), Now: w.Now()})
 }
 
 // clientEnv reads the environment of the client's process where the system shows

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"peermux/detect"
 	"peermux/internal/private"
 	"peermux/internal/proc"
 	"peermux/mailbox"
@@ -135,8 +136,8 @@ func (a *attempt) codex() (codexQueue, string) {
 	if err != nil {
 		return codexQueue{}, err.Error()
 	}
-	if why := a.threadClosed(); why != "" {
-		return codexQueue{}, why
+	if !a.config.Unattended && !detect.Attended(e) {
+		return codexQueue{}, "its terminal is closed, and nobody would see what it does (unattended = true in wake.toml wakes it all the same)"
 	}
 	env := a.clientEnv(e)
 	vars := []string{"HOME=" + env("HOME"), "PATH=" + env("PATH")}
@@ -185,7 +186,3 @@ func (q codexQueue) run(ctx context.Context) error {
 	}
 	return nil
 }
-
-// threadClosed says that nobody sits at the thread any more, or "". With a daemon
-// a thread outlives its screen by about a minute.
-func (a *attempt) threadClosed() string { return "" }

@@ -37,8 +37,11 @@ type Rule struct {
 
 // config is the file wake.toml.
 type config struct {
-	BudgetPerHour int             `toml:"budget_per_hour"`
-	Client        map[string]Rule `toml:"client"`
+	// BudgetPerHour is how often one session may be woken.
+	BudgetPerHour int `toml:"budget_per_hour"`
+	// Unattended allows to wake Codex threads whose terminal is closed.
+	Unattended bool            `toml:"unattended"`
+	Client     map[string]Rule `toml:"client"`
 }
 
 // DefaultBudget is how many wakes one session gets per hour unless wake.toml has

@@ -185,6 +185,11 @@ func (r *rig) expect(got Result, outcome Outcome, log ...string) {
 	if got.Outcome != outcome {
 		r.t.Errorf("got %+v, want %s", got, outcome)
 	}
+	// The stand-in notes what it did after it has done it.
+	deadline := time.Now().Add(2 * time.Second)
+	for len(r.log()) < len(log) && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
 	if a, b := strings.Join(r.log(), "\n"), strings.Join(log, "\n"); a != b {
 		r.t.Errorf("the stand-in saw:\n%s\nwant:\n%s", a, b)
 	}
@@ -308,8 +313,15 @@ func TestStates(t *testing.T) {
 		t.Parallel()
 		r := start(t, standIn{Kind: "claude"})
 		old := r.entry
+		pane, err := r.runner.Pane(context.Background(), "%0")
+		if err != nil {
+			t.Fatal(err)
+		}
 		r.tmux("kill-server")
-		r.until("the old one is gone", func() bool { return !proc.Alive(old.Client.ID()) })
+		r.until("the old ones are gone", func() bool {
+			_, err := proc.Stat(pane.ServerPID)
+			return err != nil && !proc.Alive(old.Client.ID())
+		})
 		r.launch(standIn{Kind: "claude"}) // %0 again, on the same socket
 		r.entry = old
 		r.expect(r.wake(), NoRoute)

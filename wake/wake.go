@@ -176,6 +176,9 @@ func (w *Waker) Retry(ctx context.Context, e registry.Entry) (Result, time.Durat
 
 // retryIn is how long a retry has to wait still.
 func (w *Waker) retryIn(e registry.Entry, rec *record) time.Duration {
+	if n, err := w.Store.Pending(e.Box); err == nil && n == 0 {
+		return 0 // the attempt finds nothing to do and clears the record
+	}
 	reached := rec.Outcome == Submitted || rec.Outcome == Native
 	if reached && rec.Tries > maxFollows {
 		return lastRetry // it was told often enough; its next turn shows the mail
