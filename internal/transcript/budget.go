@@ -150,7 +150,7 @@ func (s *skipped) notes(g *gatherer) []string {
 	}
 	add(s.reasoning, "block", " of the model's reasoning")
 	if g.capped {
-		out = append(out, fmt.Sprintf("what stands more than %s before the end: not searched", sizeText(maxScan)))
+		out = append(out, fmt.Sprintf("what stands more than %s before the end: not searched", sizeText(g.scanned)))
 	}
 	return out
 }

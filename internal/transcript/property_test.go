@@ -52,7 +52,7 @@ func TestAnyTruncation(t *testing.T) {
 		if isSubagentFile(file) {
 			name = file
 		}
-		for range 300 {
+		for range 80 {
 			cut := rnd.IntN(len(data) + 1)
 			o := Options{Limit: 1 + rnd.IntN(30), MaxBytes: 200 << rnd.IntN(9), Sidechains: rnd.IntN(2) == 0}
 			tail, err := readBytes(name, data[:cut], o)

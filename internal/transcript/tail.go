@@ -15,8 +15,12 @@ const (
 	defaultLimit    = 20
 	defaultMaxBytes = 24 << 10
 	// maxScan ends the search for older turns in files whose end is all
-	// bookkeeping; at 1 GB/s that is 60 ms.
+	// bookkeeping; at 1 GB/s that is 60 ms. Who asks for megabytes gets 16 times
+	// as much searched.
 	maxScan = 64 << 20
+	// maxSpare bounds the text that is gathered beyond what will be shown: some
+	// of it may turn out to be taken back.
+	maxSpare = 4 << 20
 	// maxRewind ends the search for the point that the user went back to.
 	maxRewind = 8 << 20
 	// maxForks ends a chain of threads that were forked from one another.
@@ -227,8 +231,9 @@ func lastAt(newestFirst []event) time.Time {
 // could read on: the start was not reached and no limit was met.
 func (g *gatherer) gather(ctx context.Context, want int) (more bool, err error) {
 	for g.count.n < want {
-		if g.text > 4*g.o.MaxBytes || g.scanned > maxScan {
-			g.older, g.capped = true, g.scanned > maxScan
+		g.capped = g.scanned > max(maxScan, 16*int64(g.o.MaxBytes))
+		if g.capped || g.text > min(4*g.o.MaxBytes, g.o.MaxBytes+maxSpare) {
+			g.older = true
 			return false, nil
 		}
 		l, err := g.lines.next(ctx)
@@ -244,7 +249,7 @@ func (g *gatherer) gather(ctx context.Context, want int) (more bool, err error) 
 			return false, err
 		}
 		g.scanned += l.size
-		if l.torn {
+		if l.torn && len(g.bases) == 0 {
 			g.torn = l.size
 		}
 		if err := g.line(ctx, l); err != nil {
