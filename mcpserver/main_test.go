@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"peermux/internal/proc"
 	"peermux/mailbox"
 	"peermux/mcpserver"
@@ -330,7 +332,29 @@ func (a *agent) end(answer <-chan json.RawMessage) result {
 func (a *agent) call(tool string, args map[string]any) result {
 	a.t.Helper()
 	_, answer := a.begin(tool, args)
-	return a.end(answer)
+	r := a.end(answer)
+	a.house.valid(tool, r)
+	return r
+}
+
+// valid checks a result against the output schema that the client was given.
+func (h *house) valid(tool string, r result) {
+	h.t.Helper()
+	raw, err := os.ReadFile(filepath.Join("schema", tool+".output.json"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		h.t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := resolved.Validate(map[string]any(r)); err != nil {
+		h.t.Errorf("%s: the result does not fit its schema: %v\n%v", tool, err, r)
+	}
 }
 
 // must is call for what has to succeed.
@@ -393,12 +417,14 @@ func (a *agent) began(session, source string) {
 	}
 }
 
-// claude starts a session of Claude Code with its id known.
+// claude starts a session of Claude Code with its id known. It is registered when
+// its first call is answered.
 func (h *house) claude(name string) *agent {
 	h.t.Helper()
 	a := h.start()
 	a.is("session-of-"+name, name, "busy")
 	a.handshake("claude-code")
+	a.must("get_my_session", nil)
 	return a
 }
 

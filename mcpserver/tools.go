@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -159,31 +160,23 @@ func (s *Server) handler(t tool) server.ToolHandlerFunc {
 		}
 		result, err := t.run(ctx, s, request.Params.RawArguments)
 		if err != nil {
-			return toolResult(failure(err), true)
+			return toolResult(switchboard.AsError(err), true)
 		}
 		return toolResult(result, false)
 	}
 }
 
 func toolResult(v any, failed bool) (*mcp.CallToolResult, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // for a model to read, not for a web page
+	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
+	raw := bytes.TrimRight(text.Bytes(), "\n")
 	return &mcp.CallToolResult{
-		Content:           []mcp.Content{mcp.NewTextContent(string(text))},
-		StructuredContent: json.RawMessage(text),
+		Content:           []mcp.Content{mcp.NewTextContent(string(raw))},
+		StructuredContent: json.RawMessage(raw),
 		IsError:           failed,
 	}, nil
-}
-
-// failure is the JSON of a refusal.
-func failure(err error) map[string]any {
-	e := switchboard.AsError(err)
-	out := map[string]any{}
-	for k, v := range e.Details {
-		out[k] = v
-	}
-	out["ok"], out["error"], out["message"] = false, e.Code, e.Message
-	return out
 }

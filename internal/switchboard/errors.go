@@ -1,6 +1,9 @@
 package switchboard
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Error is a refusal: nothing was changed unless the message says so. Code is
 // one of the codes below; Message says what happened and what to do next.
@@ -13,6 +16,24 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// MarshalJSON is the refusal as a result: ok, error and message first, then the
+// details.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	head, err := json.Marshal(struct {
+		OK      bool   `json:"ok"`
+		Error   string `json:"error"`
+		Message string `json:"message"`
+	}{false, e.Code, e.Message})
+	if err != nil || len(e.Details) == 0 {
+		return head, err
+	}
+	details, err := json.Marshal(e.Details)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head[:len(head)-1], ','), details[1:]...), nil
+}
 
 // The error codes of DESIGN.md §5.
 const (

@@ -42,7 +42,7 @@ func (b *Board) Read(ctx context.Context, a Actor, r ReadRequest) (ReadResult, D
 		r.Limit = DefaultRead
 	}
 	r.Limit = min(r.Limit, MaxRead)
-	rd := &reading{board: b, actor: a, request: r, left: r.Limit, bytes: readBytes, boxes: b.readable(a, r)}
+	rd := &reading{board: b, actor: a, request: r, left: r.Limit, bytes: readBytes, mail: []Mail{}, boxes: b.readable(a, r)}
 	if err := rd.takeOrWait(ctx); err != nil {
 		return ReadResult{}, nil, err
 	}
