@@ -49,31 +49,48 @@ func TestWakeNative(t *testing.T) {
 	b.setup(t)
 	claude, codex := b.startPair(t)
 	b.waitListed(t, claude)
-	t.Run("claude", func(t *testing.T) { native(t, claude, "native: bell") })
-	t.Run("codex", func(t *testing.T) { native(t, codex, "native: codex queue") })
+	t.Run("claude", func(t *testing.T) {
+		neverPrompted(t, claude, "native", "native: bell")
+		withDraft(t, claude, "native: bell")
+	})
+	t.Run("codex", func(t *testing.T) {
+		neverPrompted(t, codex, "native", "native: codex queue")
+		withDraft(t, codex, "native: codex queue")
+	})
 	t.Run("codex without a daemon", func(t *testing.T) {
 		alone := b.startCodex(t, "alone", "--no-daemon")
-		native(t, alone, "native: codex queue")
+		// Before the first turn "codex queue" finds no rollout of such a thread
+		// (0.171.0), so the pane is the next way.
+		neverPrompted(t, alone, "submitted", "tmux")
+		withDraft(t, alone, "native: codex queue")
 	})
 }
 
-// native: never prompted, then idle with a draft; and nothing when nothing waits.
-func native(t *testing.T, s *session, route string) {
+// neverPrompted: the first thing that happens to a session is a wake.
+func neverPrompted(t *testing.T, s *session, outcome, route string) {
 	s.b.waitListed(t, s)
+	mail := s.post(t)
+	w := s.wake(t)
+	s.expect(t, w, outcome, "")
+	if w.Route != route {
+		t.Errorf("got route %q, want %q", w.Route, route)
+	}
+	s.waitTold(t, 15*time.Second, mail)
+	s.waitIdle(t, 10*time.Second)
+}
+
+// withDraft: the client's own mechanism leaves half-typed text alone; and nothing
+// is done when nothing waits.
+func withDraft(t *testing.T, s *session, route string) {
+	s.typ(t, "half typed")
+	s.waitScreen(t, 5*time.Second, `^[❯›].half typed`)
 	mail := s.post(t)
 	w := s.wake(t)
 	s.expect(t, w, "native", "")
 	if w.Route != route {
 		t.Errorf("got route %q, want %q", w.Route, route)
 	}
-	s.waitTold(t, 15*time.Second, mail)
-	s.waitIdle(t, 10*time.Second)
-
-	s.typ(t, "half typed")
-	s.waitScreen(t, 5*time.Second, `^[❯›].half typed`)
-	mail = s.post(t)
-	s.expect(t, s.wake(t), "native", "")
-	s.waitTold(t, 15*time.Second, mail)
+	s.waitTold(t, 20*time.Second, mail)
 	s.waitIdle(t, 10*time.Second)
 	if !s.shows(`^[❯›].half typed *$`) {
 		t.Error("the draft is gone or changed")
