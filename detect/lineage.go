@@ -3,6 +3,7 @@ package detect
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
 	"peermux/internal/origin"
 	"peermux/internal/proc"
@@ -69,10 +70,17 @@ func findPredecessors(e registry.Entry, live []registry.Entry, p System) Predece
 			found.left = append(found.left, o)
 		}
 	}
+	slices.SortFunc(found.left, func(a, b registry.Entry) int {
+		if proc.Later(a.ID(), b.ID()) {
+			return 1
+		}
+		return -1
+	})
 	return found
 }
 
-// Entries lists the predecessors, whose ends are to be waited for.
+// Entries lists the predecessors, whose ends are to be waited for; the last one
+// is the thread that was opened right before this one.
 func (p Predecessors) Entries() []registry.Entry { return p.left }
 
 // Ended lists the predecessors that have ended while the terminal lives on, once

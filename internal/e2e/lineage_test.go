@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,16 @@ func TestLineageCodex(t *testing.T) {
 	})
 }
 
+// listedSessions counts the sessions that peermux lists.
+func (b *bench) listedSessions(t *testing.T) int {
+	t.Helper()
+	var out struct {
+		Sessions []listed `json:"sessions"`
+	}
+	must(t, json.Unmarshal([]byte(b.peermuxOK(t, "list", "--json")), &out))
+	return len(out.Sessions)
+}
+
 // command submits a slash command, which asks no model.
 func (s *session) command(t *testing.T, text string) {
 	t.Helper()
@@ -149,10 +160,11 @@ func (s *session) becomes(t *testing.T, text string, ok func(id string) bool) {
 	s.waitIdle(t, 10*time.Second)
 }
 
-// becomesThread submits a command that opens another thread in Codex.
+// becomesThread submits a command that opens another thread in Codex, and waits
+// until its server is on the list: before that Codex swallows an Enter.
 func (s *session) becomesThread(t *testing.T, text string) {
 	t.Helper()
-	before := strings.Join(s.b.threads(), " ")
+	before, listed := strings.Join(s.b.threads(), " "), s.b.listedSessions(t)
 	s.command(t, text)
 	eventually(t, 10*time.Second, "another thread after "+text, func() bool {
 		for _, id := range s.b.threads() {
@@ -163,6 +175,8 @@ func (s *session) becomesThread(t *testing.T, text string) {
 		}
 		return false
 	})
+	eventually(t, 10*time.Second, "one more session on the list", func() bool { return s.b.listedSessions(t) > listed })
+	s.waitScreen(t, 10*time.Second, `^  ← for agents`)
 	s.waitIdle(t, 10*time.Second)
 }
 
