@@ -51,9 +51,9 @@ func (l Line) Typed() string {
 	return strings.TrimRight(b.String(), " \u00a0")
 }
 
-// Parse reads what "tmux capture-pane -p -e" prints. SGR sequences occur there,
-// and SO and SI around characters of DEC's line drawing set; other sequences are
-// dropped.
+// Parse reads what "tmux capture-pane -p -e" prints. SGR sequences occur there, SO
+// and SI around characters of DEC's line drawing set, and hyperlinks (OSC 8, tmux
+// 3.4); other sequences are dropped.
 func Parse(text string) []Line {
 	var lines []Line
 	var attr Span // the attributes carry over from line to line
@@ -122,6 +122,9 @@ func escape(s string) (params string, final byte, n int) {
 	if len(s) < 2 {
 		return "", 0, len(s)
 	}
+	if s[1] == ']' {
+		return "", 0, osc(s)
+	}
 	if s[1] != '[' {
 		_, size := utf8.DecodeRuneInString(s[1:])
 		return "", 0, 1 + size
@@ -132,6 +135,18 @@ func escape(s string) (params string, final byte, n int) {
 		}
 	}
 	return "", 0, len(s)
+}
+
+// osc measures an operating system command, up to BEL or ESC "\".
+func osc(s string) int {
+	end := strings.IndexAny(s[1:], "\a\x1b")
+	switch {
+	case end < 0:
+		return len(s)
+	case s[1+end] == '\a' || 2+end >= len(s):
+		return 2 + end
+	}
+	return 3 + end
 }
 
 // sgr applies the parameters of one SGR sequence. Colours are skipped whole, so

@@ -20,7 +20,11 @@ func TestParse(t *testing.T) {
 		{"\x1b[38;2;2;7;2mrgb\x1b[48;5;7m on\x1b[m", "rgb on", "rgb on"},
 		{"\x1b[1;2mboth\x1b[0m", "both", ""},
 		{"a\x1b(Bb\x1bc", "aBb", "aBb"},
+		{"a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\b", "alinkb", "alinkb"},
+		{"a\x1b]8;;http://x\alink\x1b]8;;\ab", "alinkb", "alinkb"},
+		{"\x0elqk\x0fx", "┌─┐x", "┌─┐x"},
 		{"torn \x1b[3", "torn", "torn"},
+		{"torn \x1b]8;;x\x1b", "torn", "torn"},
 	}
 	for _, tt := range tests {
 		got := Parse(tt.in)
