@@ -232,10 +232,16 @@ func (s *Store) lookIndex(p place) (*index, error) {
 func (s *Store) available(p place, x *index, o ClaimOptions) *Claim {
 	c := &Claim{}
 	full := false
-	awaited := s.awaited(x)
+	var awaited []string
+	if o.OnlyReplyTo == "" {
+		awaited = s.awaited(x)
+	}
 	x.each(func(e *entry) {
 		if e.shown || o.OnlyIDs != nil && !slices.Contains(o.OnlyIDs, string(e.id)) {
 			return
+		}
+		if !bytes.Contains(e.line, []byte(o.OnlyReplyTo)) {
+			return // many wait for one answer each; only theirs need be decoded
 		}
 		if full && len(e.notes) == 0 && len(awaited) == 0 && o.OnlyReplyTo == "" {
 			c.More++ // nothing can be against it, so it need not be decoded

@@ -16,6 +16,7 @@ import (
 )
 
 func TestAskIsAnswered(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "which port?"})
@@ -48,6 +49,7 @@ func TestAskIsAnswered(t *testing.T) {
 // The answer is there before the asker begins to wait: the question was recorded
 // before it was sent.
 func TestAskFastAnswer(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	for i := range 30 {
@@ -69,6 +71,7 @@ func TestAskFastAnswer(t *testing.T) {
 // Around the deadline an answer is either the reply of the call or mail, never
 // both and never neither.
 func TestAskAnswerAtTheDeadline(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	const timeout = 30 * time.Millisecond
@@ -99,6 +102,7 @@ func TestAskAnswerAtTheDeadline(t *testing.T) {
 }
 
 func TestAskTimesOut(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	for _, tt := range []struct {
@@ -139,6 +143,7 @@ func TestAskTimesOut(t *testing.T) {
 }
 
 func TestAskTimeoutLimits(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	answer := func() {
@@ -176,6 +181,7 @@ func TestAskTimeoutLimits(t *testing.T) {
 // A ring of any length is closed by nobody, from whichever side it is tried, and
 // the question that has to be answered first is attached.
 func TestAskWouldDeadlock(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{2, 3, 5} {
 		for last := range size {
 			t.Run(fmt.Sprintf("%d from %d", size, last), func(t *testing.T) {
@@ -241,6 +247,7 @@ func awaitAsk(t *testing.T, k *bench, s *session) mailbox.Ask {
 
 // Of two that ask each other at the same moment exactly one is refused.
 func TestAskEachOtherAtOnce(t *testing.T) {
+	t.Parallel()
 	for round := range 20 {
 		k := newBench(t)
 		ann, ben := k.join("ann"), k.join("ben")
@@ -273,6 +280,7 @@ func TestAskEachOtherAtOnce(t *testing.T) {
 }
 
 func TestAskPeerGone(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "?"})
@@ -298,6 +306,7 @@ func TestAskPeerGone(t *testing.T) {
 
 // A server that is started anew under the same client is no end of the session.
 func TestAskPeerRestartsItsServer(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "?"})
@@ -316,6 +325,7 @@ func TestAskPeerRestartsItsServer(t *testing.T) {
 }
 
 func TestAskServerEndsForGood(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "?"})
@@ -325,6 +335,7 @@ func TestAskServerEndsForGood(t *testing.T) {
 }
 
 func TestAskNotRunning(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ben.mustSend("ann", "hello")
@@ -340,6 +351,7 @@ func TestAskNotRunning(t *testing.T) {
 // The asker's process is killed while it waits; the answer is mail for whoever
 // resumes the conversation.
 func TestAskerKilled(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	// The process that waits is one that can be killed.
@@ -379,6 +391,7 @@ func (s *session) mustReplyTo(t *testing.T, body string) {
 }
 
 func TestAskCancelled(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	for _, after := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond} {
@@ -406,6 +419,7 @@ func TestAskCancelled(t *testing.T) {
 
 // An answer that was taken but could not be shown is mail again.
 func TestAskResultLost(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	go func() { ben.mustReply(ben.awaitMail().ID, "yes") }()
@@ -423,6 +437,7 @@ func TestAskResultLost(t *testing.T) {
 }
 
 func TestAskMany(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann := k.join("ann")
 	const peers, each = 5, 10
@@ -451,6 +466,7 @@ func TestAskMany(t *testing.T) {
 }
 
 func TestAskSeveralTargets(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben, cay := k.join("ann"), k.join("ben"), k.join("cay")
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Targets: []string{"ben", "cay", "nobody"}, Body: "ready?", Timeout: time.Second})
@@ -480,6 +496,7 @@ func TestAskSeveralTargets(t *testing.T) {
 
 // /clear in the asker or in the peer during the wait: both boxes move.
 func TestAskBoxesMove(t *testing.T) {
+	t.Parallel()
 	for _, who := range []string{"ann", "ben"} {
 		t.Run(who, func(t *testing.T) {
 			k := newBench(t)
@@ -502,6 +519,7 @@ func TestAskBoxesMove(t *testing.T) {
 // A plain message of the peer during the wait is handed over and marked, but not
 // one from before it saw the question, and the answer proper goes first.
 func TestAskPlainMessage(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "?"})
@@ -530,6 +548,7 @@ func TestAskPlainMessage(t *testing.T) {
 }
 
 func TestAskTurnEnds(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ben.status(registry.Idle) // from before the question: says nothing
@@ -555,6 +574,7 @@ func TestAskTurnEnds(t *testing.T) {
 }
 
 func TestAskProgress(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	var mu sync.Mutex
@@ -597,6 +617,7 @@ func TestAskProgress(t *testing.T) {
 
 // The person asks from a shell and is answered the same way.
 func TestAskByThePerson(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ben := k.join("ben")
 	self, err := proc.Self()
@@ -619,6 +640,7 @@ func TestAskByThePerson(t *testing.T) {
 
 // The mailbox of the peer is full: the question is refused and nothing waits.
 func TestAskInboxFull(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	for i := range mailbox.MaxUnshown {
@@ -650,6 +672,7 @@ func TestAskInboxFull(t *testing.T) {
 
 // The wait graph is on the list, with the ring named.
 func TestListShowsWhoWaits(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ctx, cancel := context.WithCancel(context.Background())

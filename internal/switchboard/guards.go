@@ -27,7 +27,7 @@ func (b *Board) guard(p parcel) error {
 	if p.dest.key == b.Store.Resolve(p.actor.Box) {
 		return refuse(CodeSelfTarget, "%s is this session itself", p.dest.label())
 	}
-	if !p.actor.isSession() || p.owed {
+	if !p.actor.isSession() || p.owed || p.message.Kind == mailbox.KindAsk {
 		return nil
 	}
 	if p.message.Hops > maxHops {

@@ -12,6 +12,7 @@ import (
 
 // Two sessions that only acknowledge each other are stopped, and both are told.
 func TestAcknowledgingForEverIsStopped(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	now := time.Now()
 	k.board.Now = func() time.Time { return now }
@@ -67,6 +68,7 @@ func lastShown(t *testing.T, k *bench, s *session) string {
 }
 
 func TestPairRate(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	now := time.Now()
 	k.board.Now = func() time.Time { return now }
@@ -116,6 +118,7 @@ func storeAt(t *testing.T, k *bench, now func() time.Time) *mailbox.Store {
 
 // What is owed is never held back: answers to questions, however many.
 func TestAnswersAreNotRated(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	var ids []string
@@ -131,6 +134,7 @@ func TestAnswersAreNotRated(t *testing.T) {
 
 // A person may send as it likes.
 func TestPersonIsNotRated(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	k.join("ben")
 	person := k.person()

@@ -9,10 +9,12 @@ import (
 
 // Pauses of the wait.
 const (
-	// reportEvery is how often a progress that did not change is sent again.
+	// reportEvery is how often the progress is looked at although nothing is
+	// marked: time passes.
 	reportEvery = 10 * time.Second
-	// lookEvery is the safety net under the marks.
-	lookEvery = 5 * time.Second
+	// checkEvery is the safety net under the marks, whose watchers have one of
+	// their own.
+	checkEvery = 30 * time.Second
 )
 
 // wait returns when every question is answered or given up. Its only error is
@@ -54,19 +56,21 @@ func (v *vigil) over() bool {
 // due. It returns when to look again at the latest.
 func (v *vigil) look() time.Duration {
 	v.followOwnMove()
-	next := lookEvery
+	next := checkEvery
 	for _, q := range v.inquiries {
 		if q.over {
 			continue
 		}
 		now := v.board.Now()
-		if m := v.marksOf(q); m.any() {
+		m := v.marksOf(q)
+		if !now.Before(q.check) {
+			m = marks{true, true, true, true}
+		}
+		if m.any() || !now.Before(q.again) {
 			v.lookAt(q, m)
-		} else if !now.Before(q.again) {
-			v.lookAt(q, marks{true, true, true, true})
 		}
 		if !q.over {
-			next = min(next, max(q.again.Sub(now), 0))
+			next = min(next, max(q.again.Sub(now), 0), max(q.check.Sub(now), 0))
 		}
 	}
 	return next
@@ -86,6 +90,9 @@ func (v *vigil) lookAt(q *inquiry, m marks) {
 		if v.lookForReply(q); q.over {
 			return
 		}
+		if m.onlyReply() {
+			return // a line about an answer that a hook has shown, or nobody yet may
+		}
 	}
 	verdict, again := judge(v.observe(q, m))
 	if verdict != goesOn {
@@ -94,10 +101,14 @@ func (v *vigil) lookAt(q *inquiry, m marks) {
 			return
 		}
 	}
-	if again == 0 || again > lookEvery {
-		again = lookEvery
+	if again == 0 || again > reportEvery {
+		again = reportEvery
 	}
-	q.again = v.board.Now().Add(again)
+	now := v.board.Now()
+	q.again = now.Add(again)
+	if m.all() {
+		q.check = now.Add(checkEvery)
+	}
 	v.tell(q)
 }
 
@@ -119,7 +130,7 @@ func (v *vigil) followOwnMove() {
 	for _, q := range v.inquiries {
 		if !q.over {
 			v.hearOwn(q)
-			q.again = time.Time{} // what came before we listened
+			q.check = time.Time{} // what came before we listened
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"peermux/detect"
 	"peermux/mailbox"
 	"peermux/registry"
 )
@@ -17,7 +18,7 @@ func (v *vigil) observe(q *inquiry, m marks) sight {
 			q.shownAt = it.Shown[len(it.Shown)-1].At
 		}
 	}
-	if m.noted || m.settled {
+	if q.heard = q.heard || m.noted; q.heard && (m.noted || m.settled) {
 		v.lookForNote(q)
 	}
 	s := sight{now: b.Now(), shownAt: q.shownAt, noteAt: q.noteAt}
@@ -27,7 +28,7 @@ func (v *vigil) observe(q *inquiry, m marks) sight {
 	s.gone = v.lookForProcess(q)
 	s.lost = q.lost
 	if q.dest.entry != nil {
-		q.status = b.StatusOf(*q.dest.entry)
+		q.status = detect.StatusOf(*q.dest.entry, b.Registry, q.facts)
 		s.status = q.status
 		s.heldSince = v.heldSince(q)
 	}

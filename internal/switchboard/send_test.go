@@ -13,6 +13,7 @@ import (
 )
 
 func TestSendIsStoredAndFound(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	res := ann.mustSend("ben", "the schema moved to db/schema.sql")
@@ -34,6 +35,7 @@ func TestSendIsStoredAndFound(t *testing.T) {
 }
 
 func TestSendRefusals(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann := k.join("ann")
 	k.join("ben")
@@ -81,6 +83,7 @@ func TestSendRefusals(t *testing.T) {
 }
 
 func TestSendAmbiguous(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann := k.join("ann")
 	for _, name := range []string{"ben", "bob"} {
@@ -97,6 +100,7 @@ func TestSendAmbiguous(t *testing.T) {
 
 // What a message will meet is said from what is there when it was stored.
 func TestOutlook(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		prepare func(s *session)
@@ -125,6 +129,7 @@ func TestOutlook(t *testing.T) {
 }
 
 func TestOutlookElsewhere(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ben.mustSend("ann", "hello")
@@ -150,6 +155,7 @@ func TestOutlookElsewhere(t *testing.T) {
 // A peer that still holds the id from before /clear reaches the session under its
 // new one.
 func TestSendToFormerID(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	before := ben.entry.SessionID
@@ -173,6 +179,7 @@ func TestSendToFormerID(t *testing.T) {
 
 // The order of one sender's messages is kept.
 func TestSendKeepsOrder(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	for i := range 10 {
@@ -188,6 +195,7 @@ func TestSendKeepsOrder(t *testing.T) {
 // The sender is the acting session; nothing in a request can say otherwise, and a
 // name that breaks lines is made one.
 func TestSenderIsTheActor(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	_, err := k.board.Send(context.Background(), ann.actor(), switchboard.SendRequest{

@@ -12,7 +12,11 @@ import (
 // StatusOf asks the best witness what a session is doing. Claude's own record lies
 // in the folder that its process was told to use, which need not be ours.
 func (b *Board) StatusOf(e registry.Entry) detect.Status {
-	return detect.StatusOf(e, b.Registry, detect.StatusFacts{ClaudeDir: b.claudeDir(e)})
+	return detect.StatusOf(e, b.Registry, b.statusFacts(e))
+}
+
+func (b *Board) statusFacts(e registry.Entry) detect.StatusFacts {
+	return detect.StatusFacts{ClaudeDir: b.claudeDir(e)}
 }
 
 func (b *Board) claudeDir(e registry.Entry) string { return detect.ClaudeDir(b.clientEnv(e)) }

@@ -25,6 +25,7 @@ func names(res switchboard.ListResult) []string {
 }
 
 func TestListReach(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	far := k.join("far").at(k.repository("elsewhere"))
@@ -67,6 +68,7 @@ func TestListReach(t *testing.T) {
 }
 
 func TestListRow(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ben.entry.State = registry.State{Purpose: "parser\x1b[31m\u202e work", UpdatedAt: time.Now()}
@@ -99,6 +101,7 @@ func TestListRow(t *testing.T) {
 }
 
 func TestPurpose(t *testing.T) {
+	t.Parallel()
 	if got, err := switchboard.Purpose("  port the\nparser "); err != nil || got != "port the parser" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -161,6 +164,7 @@ func TestReadSession(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.mustSend("ben", "hello").MessageID
@@ -229,6 +233,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestStatusOfTheReceived(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben, cay := k.join("ann"), k.join("ben"), k.join("cay")
 	id := ann.mustSend("ben", "x").MessageID
@@ -259,6 +264,7 @@ func TestStatusOfTheReceived(t *testing.T) {
 }
 
 func TestStorageErrors(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 {
 		// Root writes everywhere; a file in the place of a folder stops it too.
 		t.Log("running as root: permissions are not tested")

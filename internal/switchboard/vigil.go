@@ -47,12 +47,15 @@ type inquiry struct {
 	marks // guarded by vigil.mu
 	wake  *WakeInfo
 
+	facts   detect.StatusFacts
 	status  detect.Status // as it was at the last look
 	shownAt time.Time
+	heard   bool          // the peer may have sent a plain message
 	note    *mailbox.Item // plain message of the peer that came meanwhile
 	noteAt  time.Time
 	lost    time.Time // since when no server stands for the peer
-	again   time.Time // when to look again although nothing is marked
+	again   time.Time // when to judge it again although nothing is marked
+	check   time.Time // when to read everything again
 
 	over   bool
 	reply  *Answer
@@ -71,6 +74,10 @@ type marks struct {
 }
 
 func (m marks) any() bool { return m.replied || m.noted || m.settled || m.stirred }
+
+func (m marks) all() bool { return m == marks{true, true, true, true} }
+
+func (m marks) onlyReply() bool { return m == marks{replied: true} }
 
 func newVigil(b *Board, a Actor, r AskRequest, timeout time.Duration) *vigil {
 	return &vigil{
@@ -116,7 +123,7 @@ func (v *vigil) hearTarget(q *inquiry) {
 // follow watches the session that was asked, as it is now: it may go on under
 // another id or behind another server.
 func (v *vigil) follow(q *inquiry, e registry.Entry) {
-	q.dest.entry = &e
+	q.dest.entry, q.facts = &e, v.board.statusFacts(e)
 	home, key := v.board.Home, q.dest.key
 	files := []string{filepath.Join(home, "status", key), filepath.Join(home, "wake", key+".json")}
 	if e.Client.Kind == registry.Claude {

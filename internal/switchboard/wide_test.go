@@ -80,6 +80,7 @@ func (k *bench) repository(name string) string {
 }
 
 func TestBroadcastToTheProject(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	far := k.join("far").at("/elsewhere")
@@ -115,6 +116,7 @@ func TestBroadcastToTheProject(t *testing.T) {
 }
 
 func TestBroadcastRefusals(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann := k.join("ann")
 	for _, tt := range []struct{ name, body, scope, kind, code string }{
@@ -132,6 +134,7 @@ func TestBroadcastRefusals(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann := k.join("ann")
 	ben := k.join("ben").at(k.repository("lib"))
@@ -174,6 +177,7 @@ func TestGroups(t *testing.T) {
 }
 
 func TestReceiveLimitsScopes(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ben.read(switchboard.ReadRequest{})
@@ -193,6 +197,7 @@ func TestReceiveLimitsScopes(t *testing.T) {
 }
 
 func TestRetract(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben, cay := k.join("ann"), k.join("ben"), k.join("cay")
 	for _, s := range []*session{ben, cay} {
@@ -226,6 +231,7 @@ func TestRetract(t *testing.T) {
 // Mail for a repository waits for whoever works there next and is closed for all
 // by the first who answers it.
 func TestRepositoryMail(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann := k.join("ann")
 	lib := k.repository("lib")
@@ -273,6 +279,7 @@ func TestRepositoryMail(t *testing.T) {
 }
 
 func TestRepositoryTask(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann := k.join("ann")
 	lib := k.repository("lib")
@@ -292,6 +299,7 @@ func TestRepositoryTask(t *testing.T) {
 // Announcements reach each repository once, also those that come later, and never
 // the sender's own.
 func TestAnnouncements(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	app, lib, late := k.repository("app"), k.repository("lib"), k.repository("late")
 	ann := k.join("ann").at(app)
@@ -322,6 +330,7 @@ func TestAnnouncements(t *testing.T) {
 }
 
 func TestReadLimitsAndSeen(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	for i := range 5 {
@@ -353,6 +362,7 @@ func TestReadLimitsAndSeen(t *testing.T) {
 }
 
 func TestReadWaits(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	got := make(chan switchboard.ReadResult)
@@ -373,6 +383,7 @@ func TestReadWaits(t *testing.T) {
 
 // Mail that was read but could not be shown is unread again.
 func TestReadReleased(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ben.read(switchboard.ReadRequest{})
@@ -394,6 +405,7 @@ func TestReadReleased(t *testing.T) {
 
 // After /clear what was shown before is still found, to read and to answer.
 func TestReadSeenAcrossClear(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.mustSend("ben", "before").MessageID
@@ -412,6 +424,7 @@ func TestReadSeenAcrossClear(t *testing.T) {
 }
 
 func TestCountChangesNothing(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ann.mustSend("ben", "x")
@@ -428,6 +441,7 @@ func TestCountChangesNothing(t *testing.T) {
 }
 
 func TestActorFromShell(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	self, err := proc.Self()
@@ -470,6 +484,7 @@ func TestActorFromShell(t *testing.T) {
 
 // One Codex process serves several threads: without a variable nobody is guessed.
 func TestActorFromShellOfADaemon(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	daemon := k.process()
 	var threads []*session
@@ -490,6 +505,7 @@ func TestActorFromShellOfADaemon(t *testing.T) {
 }
 
 func TestBoxOf(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	lib := k.repository("lib")
 	ann := k.join("ann")

@@ -35,6 +35,7 @@ func (s *session) openWork() switchboard.WorkResult {
 }
 
 func TestTaskStaysOpenUntilItIsClosed(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.task("ben", "port the parser")
@@ -70,6 +71,7 @@ func TestTaskStaysOpenUntilItIsClosed(t *testing.T) {
 }
 
 func TestReplyDoneClosesATask(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.task("ben", "port the parser")
@@ -91,6 +93,7 @@ func TestReplyDoneClosesATask(t *testing.T) {
 }
 
 func TestBlockWork(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.task("ben", "deploy")
@@ -104,6 +107,7 @@ func TestBlockWork(t *testing.T) {
 }
 
 func TestCloseRefusals(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben, cay := k.join("ann"), k.join("ben"), k.join("cay")
 	task := ann.task("ben", "work")
@@ -138,6 +142,7 @@ func TestCloseRefusals(t *testing.T) {
 
 // Many who close one task at once: one wins, the requester is told once.
 func TestCloseRace(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	for round := range 10 {
@@ -174,6 +179,7 @@ func TestCloseRace(t *testing.T) {
 // The closer dies after the result was delivered and before the task was closed:
 // doing it again closes it and tells nobody twice.
 func TestCloseAfterACrash(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.task("ben", "work")
@@ -197,6 +203,7 @@ func TestCloseAfterACrash(t *testing.T) {
 
 // A question that timed out is made a task by its id; closing the task answers it.
 func TestQuestionBecomesATask(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "how many?", Timeout: 50 * time.Millisecond}).wait()
@@ -226,6 +233,7 @@ func TestQuestionBecomesATask(t *testing.T) {
 
 // Tasks survive /clear on both sides, and the requester's new self gets the result.
 func TestTaskAcrossClear(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.task("ben", "long work")
@@ -254,6 +262,7 @@ func TestTaskAcrossClear(t *testing.T) {
 // An old message can be answered long after it was shown, by its id alone, also
 // when names have changed hands.
 func TestReplyGoesToTheSender(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, ben, cay := k.join("ann"), k.join("ben"), k.join("cay")
 	note := ann.mustSend("ben", "which one?")
@@ -276,6 +285,7 @@ func TestReplyGoesToTheSender(t *testing.T) {
 
 // An answer goes out of the project, where a new message would not.
 func TestReplyBeyondReach(t *testing.T) {
+	t.Parallel()
 	k := newBench(t)
 	ann, far := k.join("ann"), k.join("far")
 	far.entry.Project = "/elsewhere"
