@@ -14,7 +14,7 @@ func groups() []group {
 		{"start", []command{setupCommand(), installHookCommand(), uninstallHookCommand(), demoCommand(), versionCommand()}},
 		{"sessions", []command{listCommand(), readCommand(), transcriptsCommand(), wakeCommand(), runCommand(), whoamiCommand(), eventsCommand(), badgeCommand()}},
 		{"mail", []command{sendCommand(), askCommand(), replyCommand(), inboxCommand(), doneCommand(), broadcastCommand(), retractCommand(), countCommand(), statusCommand(), groupCommand()}},
-		{"upkeep", []command{gcCommand()}},
+		{"upkeep", []command{doctorCommand(), gcCommand()}},
 		{"shell", []command{completionCommand(), completeCommand(), manCommand(), mcpCommand(), standInCommand(), leadCommand()}},
 	}
 }

@@ -38,18 +38,19 @@ func gcCommand() command {
 	}
 }
 
-// collect prunes the dead from the registry (unless dry) and then the store; the
-// boxes of the living stay whatever their age.
+// collect sweeps the registry (unless dry) and then the store; the boxes of the
+// living stay whatever their age.
 func (a *app) collect(dry bool) ([]mailbox.GCAction, error) {
 	b, err := a.board()
 	if err != nil {
 		return nil, err
 	}
-	list := b.Registry.Live
-	if dry {
-		list = b.Registry.Peek
+	if !dry {
+		if err := b.Registry.Sweep(); err != nil {
+			return nil, err
+		}
 	}
-	live, err := list()
+	live, err := b.Registry.Peek()
 	if err != nil {
 		return nil, err
 	}

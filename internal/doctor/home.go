@@ -1,0 +1,202 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"peermux/internal/private"
+	"peermux/internal/tmux"
+	"peermux/mailbox"
+)
+
+// files checks that the home is the user's alone.
+func (e *examination) files() {
+	home := e.Board.Home
+	if _, err := os.Lstat(home); errors.Is(err, fs.ErrNotExist) {
+		e.find(Finding{Severity: Note, Area: "files", What: "nothing was ever stored", Evidence: home + " does not exist yet"})
+		return
+	}
+	bad, future := 0, 0
+	var example, late string
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // it went away meanwhile
+		}
+		if why := exposed(info); why != "" {
+			bad++
+			example = path + ": " + why
+		}
+		if info.ModTime().After(e.Now().Add(time.Minute)) {
+			future++
+			late = path
+		}
+		return nil
+	})
+	if err != nil {
+		e.cannot("files", home, err)
+	}
+	if bad > 0 {
+		e.find(Finding{Severity: Error, Area: "files", What: fmt.Sprintf("%d files are not yours alone", bad), Evidence: example, Mend: "peermux doctor --fix", Fixable: true})
+	} else {
+		e.find(Finding{Severity: OK, Area: "files", What: "the home is yours alone", Evidence: home})
+	}
+	if future > 0 {
+		e.find(Finding{Severity: Warning, Area: "files", What: fmt.Sprintf("%d files are from the future", future), Evidence: late, Mend: "set the clock; order and ages are wrong until then"})
+	}
+}
+
+// exposed says why a file is not its user's alone.
+func exposed(info fs.FileInfo) string {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case info.Mode().Perm()&0o077 != 0:
+		return "mode " + info.Mode().Perm().String()
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
+		return fmt.Sprintf("owned by user %d", st.Uid)
+	}
+	return ""
+}
+
+// sessions checks that each live session is known and can be reached.
+func (e *examination) sessions() {
+	live, err := e.Board.Registry.Peek()
+	if err != nil {
+		e.cannot("sessions", "the registry", err)
+		return
+	}
+	for _, s := range live {
+		if s.SessionID == "" {
+			e.find(Finding{Severity: Warning, Area: "sessions", What: s.Name + " has no session id: it can be written to, but cannot send", Evidence: fmt.Sprintf("MCP server %d", s.PID), Mend: "ask it to call get_my_session, then claim_session"})
+		}
+		if reason, since, held := e.Board.Waker.Held(s.Box); held {
+			e.find(Finding{Severity: Note, Area: "sessions", What: s.Name + " is not woken", Evidence: fmt.Sprintf("%s, for %s", reason, e.Now().Sub(since).Round(time.Second)), Mend: "peermux wake " + s.Name + " --explain"})
+		}
+	}
+	gone, err := e.Board.Registry.Leftovers()
+	if err != nil {
+		e.cannot("sessions", "the registry", err)
+	}
+	for _, s := range gone.Orphans {
+		e.find(Finding{Severity: Warning, Area: "sessions", What: fmt.Sprintf("MCP server %d outlived its client", s.PID), Evidence: fmt.Sprintf("client %d is gone", s.Client.PID), Mend: fmt.Sprintf("kill %d", s.PID)})
+	}
+	if n := len(gone.Dead); n > 0 {
+		e.find(Finding{Severity: Note, Area: "sessions", What: fmt.Sprintf("%d entries of dead sessions", n), Mend: "peermux doctor --fix", Fixable: true})
+	}
+	e.find(Finding{Severity: OK, Area: "sessions", What: fmt.Sprintf("%d live", len(live))})
+}
+
+// tmux lists the servers that a wake could need.
+func (e *examination) tmux() {
+	sockets := tmux.Sockets(e.Client.Getenv)
+	live, err := e.Board.Registry.Peek()
+	if err == nil {
+		for _, s := range live {
+			if s.Tmux != nil && s.Tmux.Socket != "" {
+				sockets = appendNew(sockets, s.Tmux.Socket)
+			}
+		}
+	}
+	if len(sockets) == 0 {
+		e.find(Finding{Severity: Note, Area: "tmux", What: "no tmux server", Evidence: "sessions are woken by their clients' own means or by peermux run"})
+		return
+	}
+	for _, socket := range sockets {
+		runner := tmux.Runner{Socket: socket}
+		version, err := runner.Run(e.ctx, "", "display-message", "-p", "#{version}")
+		switch {
+		case errors.Is(err, tmux.ErrNoServer):
+			e.find(Finding{Severity: Note, Area: "tmux", What: "a socket without a server", Evidence: socket})
+		case err != nil:
+			e.cannot("tmux", socket, err)
+		default:
+			e.find(Finding{Severity: OK, Area: "tmux", What: "version " + strings.TrimSpace(version), Evidence: socket})
+		}
+	}
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// mail looks for mail that nothing will deliver: the session it is for is not
+// running. It is kept all the same.
+func (e *examination) mail() {
+	boxes, err := e.Board.Store.Boxes()
+	if err != nil {
+		e.cannot("mail", "the boxes", err)
+		return
+	}
+	live, err := e.Board.Registry.Peek()
+	if err != nil {
+		return // sessions has said so
+	}
+	reader := map[string]bool{mailbox.UserKey(""): true}
+	for _, s := range live {
+		reader[s.Box] = true
+	}
+	stranded := 0
+	for _, b := range boxes {
+		if b.Unshown == 0 || reader[b.Key] || b.Key[0] == 'r' || b.Key[0] == 'a' {
+			continue
+		}
+		stranded++
+		e.find(Finding{Severity: Note, Area: "mail", What: fmt.Sprintf("%d unread in a box whose session is not running", b.Unshown), Evidence: b.Key, Mend: "resume that session; the mail is kept until it is read"})
+	}
+	if stranded == 0 {
+		e.find(Finding{Severity: OK, Area: "mail", What: fmt.Sprintf("%d boxes, none stranded", len(boxes))})
+	}
+}
+
+// system looks at what lies outside peermux.
+func (e *examination) system() {
+	if _, err := os.Stat(e.Client.HookPath); err != nil {
+		e.find(Finding{Severity: Error, Area: "system", What: "peermux-hook is not beside peermux", Evidence: err.Error(), Mend: "make install"})
+	}
+}
+
+// Fix does what is harmless and returns what it did.
+func Fix(p Patient) ([]string, error) {
+	var done []string
+	var errs []error
+	err := filepath.WalkDir(p.Board.Home, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || info.Mode()&fs.ModeSymlink != 0 || info.Mode().Perm()&0o077 == 0 {
+			return nil
+		}
+		done = append(done, "tightened "+path)
+		return os.Chmod(path, info.Mode().Perm()&^0o077)
+	})
+	errs = append(errs, err)
+	if err := p.Board.Registry.Sweep(); err != nil {
+		errs = append(errs, err)
+	} else {
+		done = append(done, "removed what dead sessions left in the registry")
+	}
+	if err := private.Sweep(filepath.Join(p.Board.Home, "wake")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return done, errors.Join(errs...)
+}
