@@ -22,6 +22,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("GORACE") == "" {
+		// Each hook is a process, and under the race detector each would sleep for
+		// a second before it ends.
+		if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+			panic(err)
+		}
+	}
 	testscript.Main(m, map[string]func(){
 		"peermux-hook": func() { os.Exit(run()) },
 		"fire":         func() { os.Exit(fire()) },

@@ -53,7 +53,9 @@ func (w *world) send(body string) string {
 
 // command is the hook as a process of its own.
 func (w *world) command(client, event, more string) *exec.Cmd {
-	cmd := exec.Command("peermux-hook", client, event)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	w.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, "peermux-hook", client, event)
 	cmd.Env = append(os.Environ(), "PEERMUX_HOME="+w.home, "HOME="+w.home, "CLAUDE_CODE_ENTRYPOINT=cli")
 	cmd.Stdin = strings.NewReader(payloadOf(event, more))
 	return cmd
