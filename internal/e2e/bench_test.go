@@ -38,6 +38,7 @@ type bench struct {
 // without a first-run dialog. peermux is not set up yet.
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	t.Parallel() // benches share nothing, and most of a case is waiting
 	have := found(t)
 	// Not t.TempDir: unix sockets lie in it, and their paths may have 104 bytes.
 	dir, err := os.MkdirTemp("", "pmx")
@@ -91,7 +92,7 @@ func (b *bench) run(t *testing.T, extra []string, name string, args ...string) (
 		t.Fatalf("%s: %v", name, err)
 	}
 	if code = cmd.ProcessState.ExitCode(); code != 0 || !slices.Contains(args, "--json") {
-		t.Logf("$ %s %s\n%s%s", filepath.Base(name), strings.Join(args, " "), out.String(), errs.String())
+		t.Logf("$ %s %.200s\n%s%s", filepath.Base(name), strings.Join(args, " "), out.String(), errs.String())
 	}
 	return out.String(), code
 }
