@@ -139,14 +139,20 @@ func actions(client string) map[string]action {
 	return nil
 }
 
+// Handles reports whether a client's event does anything here. The installer's
+// tests hold against it what is installed.
+func Handles(client, event string) bool {
+	_, ok := actions(client)[event]
+	return ok
+}
+
 // says only records what the session does now.
 func says(word string) action {
 	return func(h *hook) (int, error) { return 0, errors.Join(h.status(word), h.note("")) }
 }
 
-// interrupted is Codex's Esc. Its time goes into the drop before the status says
-// idle: Codex is still busy with the interruption while this hook runs, and who
-// wakes the session has to give it a moment.
+// interrupted is Codex's Esc. Its time goes into the drop, and before the status
+// says idle: Codex holds its own queue from then on, which a waker has to know.
 func (h *hook) interrupted() (int, error) {
 	return 0, errors.Join(h.note(h.Event), h.status(registry.Idle))
 }

@@ -154,16 +154,17 @@ const (
 	recallMax = 20
 )
 
-// notification is Claude Code's: the permission prompt shows 6 s after the
+// notification is Claude Code's: the permission prompt comes 6 s after the
 // dialog, the idle prompt 60 s after the turn.
 func (h *hook) notification() (int, error) {
+	err := h.note("")
 	switch h.in.Notification {
 	case "permission_prompt", "elicitation_dialog":
-		return 0, h.status(registry.Waiting)
+		err = errors.Join(err, h.status(registry.Waiting))
 	case "idle_prompt":
-		return 0, h.status(registry.Idle)
+		err = errors.Join(err, h.status(registry.Idle))
 	}
-	return 0, nil
+	return 0, err
 }
 
 // bell is FileChanged: Claude Code saw the bell ring. Text on stderr and exit

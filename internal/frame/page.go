@@ -150,9 +150,9 @@ func heading(repository string) func(n int) string {
 
 func moreLine(repository string, n int) string {
 	if repository == "" {
-		return fmt.Sprintf("%d more: call read_my_messages.", n)
+		return fmt.Sprintf("peermux: %d more: call read_my_messages.", n)
 	}
-	return fmt.Sprintf("%d more for the repository: call read_my_messages.", n)
+	return fmt.Sprintf("peermux: %d more for the repository: call read_my_messages.", n)
 }
 
 // Headings of lists.
@@ -183,7 +183,7 @@ func (p *Page) Feed(heading string, items []mailbox.Item, more int) (shown []str
 	n := p.section(func(int) string { return heading }, lines)
 	p.quotes = p.quotes || n > 0
 	if more += len(items) - n; more > 0 {
-		p.notes = append(p.notes, count(more, "more broadcast", "more broadcasts")+": call read_my_messages.")
+		p.notes = append(p.notes, "peermux: "+count(more, "more broadcast", "more broadcasts")+": call read_my_messages.")
 	}
 	return ids(items[:n])
 }
@@ -209,7 +209,7 @@ func (p *Page) Recall(items []mailbox.Item) {
 func (p *Page) list(heading string, lines []string) {
 	n := p.section(func(int) string { return heading }, lines)
 	if n < len(lines) {
-		p.notes = append(p.notes, fmt.Sprintf("%d more: call my_open_work.", len(lines)-n))
+		p.notes = append(p.notes, fmt.Sprintf("peermux: %d more: call my_open_work.", len(lines)-n))
 	}
 }
 

@@ -39,7 +39,7 @@ var ownLines = []*regexp.Regexp{
 	regexp.MustCompile(`^Subject: .`),
 	regexp.MustCompile(`^(To answer: |It stays open until you call |No acknowledgement is needed\.$|No answer is needed\.$|Nothing is left to do|If it calls for an answer: )`),
 	regexp.MustCompile(`^\(cut here: about \d+ of \d+ characters are shown, `),
-	regexp.MustCompile(`^\d+ more: call read_my_messages\.$`),
+	regexp.MustCompile(`^peermux: \d+ more: call read_my_messages\.$`),
 	regexp.MustCompile(`^` + regexp.QuoteMeta(Closing) + `$`),
 	regexp.MustCompile(`^$`),
 }
