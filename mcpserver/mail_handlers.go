@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"peermux/internal/gateway"
 	"peermux/internal/switchboard"
 )
 
@@ -115,7 +116,7 @@ func runRetract(ctx context.Context, s *Server, raw json.RawMessage) (any, error
 	if err != nil {
 		return nil, err
 	}
-	return s.board.Retract(ctx, a, args.MessageID)
+	return gateway.Retract(ctx, s.doors(), a, args.MessageID)
 }
 
 func runOpenWork(ctx context.Context, s *Server, raw json.RawMessage) (any, error) {

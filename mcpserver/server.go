@@ -36,6 +36,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"peermux/internal/gateway"
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
 	"peermux/internal/watch"
@@ -148,11 +149,15 @@ func (s *Server) Run(ctx context.Context) error {
 	defer end()
 	l := &loop{
 		mcp: s.mcp, session: s.session, out: newWriter(s.options.Out), calls: map[string]*call{},
-		initialized: func() { s.identity.begin(life) },
+		initialized: func() {
+			s.identity.begin(life)
+			go s.serveApps(life)
+		},
 	}
 	err := l.run(ctx, lines, s.identity.clientGone(life))
 	end()
 	s.identity.leave()
+	gateway.Leave(s.doors())
 	s.board.Watch.Close()
 	return err
 }

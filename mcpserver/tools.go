@@ -101,8 +101,8 @@ func mailTools() []tool {
 			description: "Tells all sessions of this project, of the group, or of this user something, once each; wakes nobody and expects no answer. in_reach names who will see it. scope repos is a standing announcement to every repository until you retract it.",
 		},
 		{
-			name: "retract_message", title: "Retract a broadcast", hints: removes(), run: runRetract, in: messageArgs{}, out: switchboard.RetractResult{},
-			description: "Withdraws an own broadcast for those who have not seen it yet. It is no recall: who has seen it has seen it.",
+			name: "retract_message", title: "Retract a message", hints: removes(), run: runRetract, in: messageArgs{}, out: switchboard.RetractResult{},
+			description: "Withdraws an own broadcast for those who have not seen it yet, or a message to app:NAME that the app has not collected. It is no recall: who has seen it has seen it.",
 		},
 	}
 }

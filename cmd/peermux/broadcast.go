@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"peermux/internal/gateway"
 	"peermux/internal/switchboard"
 )
 
@@ -51,7 +52,7 @@ func broadcastCommand() command {
 
 func retractCommand() command {
 	return command{
-		name: "retract", args: "ID", short: "withdraw an own broadcast for those who have not seen it",
+		name: "retract", args: "ID", short: "withdraw an own broadcast, or what an app has not collected",
 		examples: []string{"peermux retract 01KBB0T6Z2", "peermux retract 01KBB0T6Z2 --from ci"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			from := fs.String("from", "", "act as the app called `name`")
@@ -64,7 +65,7 @@ func retractCommand() command {
 				if err != nil {
 					return err
 				}
-				res, err := s.board.Retract(ctx, s.actor, args[0])
+				res, err := gateway.Retract(ctx, s.host(), s.actor, args[0])
 				if err != nil {
 					return err
 				}
