@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"peermux/mailbox"
@@ -57,6 +58,9 @@ func (k *keeper) run(ctx context.Context) {
 			if due = due[1:]; len(due) > 0 {
 				next.Reset(due[0] - i.server.options.Now().Sub(start))
 			}
+			// Starting leaves garbage (mcp-go v1.2.1 compiles five meta-schemas),
+			// and most servers do little for hours: dozens run on one machine.
+			debug.FreeOSMemory()
 		case <-k.kicks:
 			k.look(ctx, quick, false)
 		case <-settle.C:
