@@ -190,10 +190,12 @@ func Fix(p Patient) ([]string, error) {
 		return os.Chmod(path, info.Mode().Perm()&^0o077)
 	})
 	errs = append(errs, err)
+	gone, err := p.Board.Registry.Leftovers()
+	errs = append(errs, err)
 	if err := p.Board.Registry.Sweep(); err != nil {
 		errs = append(errs, err)
-	} else {
-		done = append(done, "removed what dead sessions left in the registry")
+	} else if n := len(gone.Dead); n > 0 {
+		done = append(done, fmt.Sprintf("removed %d entries of dead sessions", n))
 	}
 	if err := private.Sweep(filepath.Join(p.Board.Home, "wake")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		errs = append(errs, err)
