@@ -1,25 +1,34 @@
 // Peermux-hook is what Claude Code and Codex run on their hook events:
 //
 //	peermux-hook <client> <event> < payload.json
+//	peermux-hook version
 //
 // It shows waiting mail to the session and reports what the session does. It
 // starts in a few milliseconds and exits 0 whatever happens; only Claude Code's
-// FileChanged exits 2, when there is mail. See package hookrun.
+// FileChanged exits 2, when there is mail. See package hookrun. "version" prints
+// the number of the format in which it reads and shows mail, for doctor to
+// compare with the server's.
 package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"peermux/hookscripts/hookrun"
+	"peermux/internal/frame"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Printf("peermux-hook format %d\n", frame.Version)
+		return 0
+	}
 	if len(os.Args) != 3 {
 		return 0 // whatever a client or an older installer passes, it must not fail
 	}
