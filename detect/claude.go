@@ -137,14 +137,14 @@ func millis(raw json.RawMessage) time.Time {
 // have to do.
 func (s ClaudeSession) check(id proc.ID) error {
 	if s.SessionID == "" {
-		return errors.New("Claude's session file names no session")
+		return errors.New("the session file of Claude names no session")
 	}
 	if !validID(s.SessionID) {
-		return errors.New("Claude's session file holds a malformed session id")
+		return errors.New("the session file of Claude holds a malformed session id")
 	}
 	comparable := digits(s.ProcStart) && digits(id.Start)
 	if comparable && s.ProcStart != id.Start {
-		return fmt.Errorf("Claude's session file is of an earlier process with pid %d", id.PID)
+		return fmt.Errorf("the session file of Claude is of an earlier process with pid %d", id.PID)
 	}
 	return nil
 }

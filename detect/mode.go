@@ -30,8 +30,8 @@ func mode(f Facts, c client, transcript string) string {
 	return registry.UnknownMode
 }
 
-// claudeMode reads kind and entrypoint of Claude's own record (2.1.328 writes
-// kind "interactive" for -p too, and "bg" for background sessions). Teammates are
+// claudeMode reads kind and entrypoint of Claude's own record. 2.1.328 has the
+// kinds interactive (of -p too), bg, daemon and daemon-worker; teammates are
 // processes started with an agent's id.
 func claudeMode(c client, args []string, entrypoint string) string {
 	kind := registry.Interactive
@@ -46,7 +46,7 @@ func claudeMode(c client, args []string, entrypoint string) string {
 		return a == "--agent-id" || strings.HasPrefix(a, "--agent-id=")
 	}):
 		return registry.Teammate
-	case kind == "bg", kind == registry.Background:
+	case kind == "bg", kind == "daemon", kind == "daemon-worker":
 		return registry.Background
 	case kind != registry.Interactive && kind != "":
 		return registry.UnknownMode

@@ -46,18 +46,9 @@ func TestMain(m *testing.M) {
 }
 
 func play(role string, args, next []string) error {
-	home := os.Getenv("HOME")
-	r := registry.Open(os.Getenv("PEERMUX_HOME"), time.Now)
 	switch role {
 	case "claude": // SESSION, as recorded; the child's variable is the one of the start
-		self, err := proc.Self()
-		if err != nil {
-			return err
-		}
-		record := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"kind":"interactive","entrypoint":"cli","status":"idle"}`,
-			self.PID, self.Start, args[0])
-		name := filepath.Join(home, ".claude", "sessions", fmt.Sprint(self.PID)+".json")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(record), 0o600)); err != nil {
+		if err := writeRecord(args[0]); err != nil {
 			return err
 		}
 		return follow(next, append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+args[0]))
@@ -65,11 +56,7 @@ func play(role string, args, next []string) error {
 		return follow(next, append(os.Environ(), "CLAUDE_CODE_SESSION_ID="+args[0]))
 	case "codex": // THREAD…, whose locks it holds
 		for _, thread := range args {
-			name := lockPath(filepath.Join(home, ".codex"), thread)
-			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-				return err
-			}
-			f, err := os.Create(name)
+			f, err := takeLock(thread)
 			if err != nil {
 				return err
 			}
@@ -91,32 +78,63 @@ func play(role string, args, next []string) error {
 		defer terminal.Close()
 		return cmd.Wait()
 	case "hook": // CLIENT SESSION
-		chain, err := proc.Ancestors(os.Getpid())
-		if err != nil {
-			return err
-		}
-		now := time.Now()
-		d := registry.Drop{Box: "s-" + args[1], Client: args[0], SessionID: args[1], Event: sessionStart, At: now, Hooks: startedAt(now)}
-		for _, a := range chain {
-			d.PIDs = append(d.PIDs, a.ID)
-		}
-		return r.PutDrop(d)
-	case "server": // the client's name in the handshake; then the hook to wait for
-		if len(args) > 1 {
-			if err := await(r); err != nil {
-				return err
-			}
-		}
-		f, err := Gather(os.Getenv, home, r, time.Now())
-		if err != nil {
-			return err
-		}
-		if len(args) > 0 {
-			f.ClientInfo.Name = args[0]
-		}
-		return json.NewEncoder(os.Stdout).Encode(Identify(f))
+		return report(args[0], args[1])
+	case "server": // [CLIENT [await]]: the name in the handshake; wait for a hook first
+		return serve(args)
 	}
 	return errors.New("unknown role")
+}
+
+// playRegistry is the registry of the stage.
+func playRegistry() *registry.Registry { return registry.Open(os.Getenv("PEERMUX_HOME"), time.Now) }
+
+func writeRecord(session string) error {
+	self, err := proc.Self()
+	if err != nil {
+		return err
+	}
+	record := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"kind":"interactive","entrypoint":"cli","status":"idle"}`,
+		self.PID, self.Start, session)
+	name := filepath.Join(os.Getenv("HOME"), ".claude", "sessions", fmt.Sprint(self.PID)+".json")
+	return errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(record), 0o600))
+}
+
+func takeLock(thread string) (*os.File, error) {
+	name := lockPath(filepath.Join(os.Getenv("HOME"), ".codex"), thread)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	return os.Create(name)
+}
+
+func report(client, session string) error {
+	chain, err := proc.Ancestors(os.Getpid())
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	d := registry.Drop{Box: "s-" + session, Client: client, SessionID: session, Event: sessionStart, At: now, Hooks: startedAt(now)}
+	for _, a := range chain {
+		d.PIDs = append(d.PIDs, a.ID)
+	}
+	return playRegistry().PutDrop(d)
+}
+
+func serve(args []string) error {
+	r := playRegistry()
+	if len(args) > 1 {
+		if err := await(r); err != nil {
+			return err
+		}
+	}
+	f, err := Gather(os.Getenv, os.Getenv("HOME"), r, time.Now())
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		f.ClientInfo.Name = args[0]
+	}
+	return json.NewEncoder(os.Stdout).Encode(Identify(f))
 }
 
 // await waits for the first hook to report.

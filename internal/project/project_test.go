@@ -71,14 +71,16 @@ func repository(t testing.TB, elem ...string) string {
 	return dir
 }
 
-func TestShapes(t *testing.T) {
-	base := temp(t)
+// shapes makes repositories of every shape in a folder.
+func shapes(t *testing.T) (base string) {
+	t.Helper()
+	base = temp(t)
 	app := repository(t, base, "app")
 	sub := mkdir(t, app, "internal", "deep")
 	git(t, app, "worktree", "add", "-q", "-b", "fix/it", filepath.Join(base, "app-fix"))
 	git(t, app, "worktree", "add", "-q", "-b", "inside", filepath.Join(app, ".claude", "worktrees", "one"))
 	git(t, app, "worktree", "add", "-q", "--detach", filepath.Join(base, "app-detached"))
-	plain := mkdir(t, base, "plain", "folder")
+	mkdir(t, base, "plain", "folder")
 
 	git(t, base, "clone", "-q", "--bare", app, "srv.git")
 	srv := filepath.Join(base, "srv.git")
@@ -106,8 +108,14 @@ func TestShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return base
+}
 
+func TestShapes(t *testing.T) {
+	base := shapes(t)
 	j := func(elem ...string) string { return filepath.Join(append([]string{base}, elem...)...) }
+	app, srv, hidden, separate := j("app"), j("srv.git"), j("hidden"), j("separate")
+	sub, module, plain, unborn := j("app", "internal", "deep"), j("app", "vendor", "lib"), j("plain", "folder"), j("unborn")
 	tests := []struct {
 		name, dir, root, worktree, branch, repo string
 	}{
