@@ -711,3 +711,18 @@ func TestListShowsWhoWaits(t *testing.T) {
 	cancel()
 	ask.wait()
 }
+
+// The peer's user is asked something, and the peer has not seen the question: the
+// asker is told soon, and the question stays.
+func TestAskHeld(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	ann, ben := k.join("ann"), k.join("ben")
+	ben.status(registry.Waiting)
+	ask := ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "?", Timeout: time.Minute}).wait()
+	if ask.err != nil || ask.res.Ended != "held" || ask.res.TimedOut || ask.res.State != "queued" || !strings.Contains(ask.res.Next, "waiting for its user") {
+		t.Fatalf("%+v, %v", ask.res, ask.err)
+	}
+	ben.mustReply(ben.awaitMail().ID, "now")
+	ann.mustReplyTo(t, "now")
+}

@@ -300,3 +300,47 @@ func TestReplyBeyondReach(t *testing.T) {
 	ann.mustReply(note.MessageID, "you may")
 	far.mustReplyTo(t, "you may")
 }
+
+// A script hands over a task and waits for its result; a reply in between does
+// not end the wait.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	ann, ben := k.join("ann"), k.join("ben")
+	id := ann.task("ben", "build it")
+	ben.awaitMail()
+	res, d, err := k.board.Await(context.Background(), ann.actor(), id, 0)
+	if err != nil || !res.TimedOut || res.State != "shown" || d != nil {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	go func() {
+		ben.mustReply(id, "on it")
+		if _, err := ben.complete(id, "built"); err != nil {
+			t.Error(err)
+		}
+	}()
+	res, d, err = k.board.Await(context.Background(), ann.actor(), id, patience)
+	if err != nil || res.Reply == nil || res.Reply.Body != "built" {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if err := d.Shown(); err != nil {
+		t.Fatal(err)
+	}
+	ann.mustReplyTo(t, "on it") // and nothing else
+	if left := ann.unseen(); len(left) != 0 {
+		t.Errorf("left: %+v", left)
+	}
+	// It has been shown; asking again gives it again.
+	if res, d, err = k.board.Await(context.Background(), ann.actor(), id, 0); err != nil || res.Reply == nil || d != nil {
+		t.Errorf("%+v, %v, %v", res, d, err)
+	}
+	_, _, err = k.board.Await(context.Background(), ben.actor(), id, 0)
+	refused(t, err, switchboard.CodeNotYours)
+	_, _, err = k.board.Await(context.Background(), ann.actor(), ann.mustSend("ben", "note").MessageID, 0)
+	refused(t, err, switchboard.CodeBadRequest)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err = k.board.Await(ctx, ann.actor(), ann.task("ben", "never"), patience); err == nil {
+		t.Error("a cancelled wait gave no error")
+	}
+}
