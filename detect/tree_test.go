@@ -227,7 +227,10 @@ func (s stage) run(t *testing.T, words ...string) []Diagnosis {
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = s.dir
-	cmd.Env = []string{"HOME=" + s.home, "PEERMUX_HOME=" + s.peermux, "PATH=" + os.Getenv("PATH"), "P=" + s.programs}
+	cmd.Env = []string{
+		"HOME=" + s.home, "PEERMUX_HOME=" + s.peermux, "PATH=" + os.Getenv("PATH"), "P=" + s.programs,
+		"GORACE=atexit_sleep_ms=0", // else every program of the tree lingers for a second
+	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
