@@ -105,13 +105,20 @@ func (h *hook) continued() int {
 	return len(batches)
 }
 
-// addReminder names each unanswered question and open task once, when it was
-// shown before and the person has not typed since: then the person decides what
-// the session does.
+// addReminder names each unanswered question, open task and message of an app
+// once, when it was shown before and the person has not typed since: then the
+// person decides what the session does.
 func (h *hook) addReminder(d *delivery) error {
 	owed, err := h.mail.OpenWork(h.key)
-	if err != nil || len(owed) == 0 {
+	if err != nil {
 		return err
+	}
+	apps, err := h.unansweredApps()
+	if err != nil {
+		return err
+	}
+	if owed = append(owed, apps...); len(owed) == 0 {
+		return nil
 	}
 	typedAt := h.last.Hooks[typedMark]
 	var ids []string

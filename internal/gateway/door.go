@@ -259,7 +259,7 @@ func folderNames(e registry.Entry) []string {
 	id := plain(e.SessionID, 64)
 	var names []string
 	for _, n := range []int{8, 13, 64} {
-		names = append(names, name+"--"+id[:min(n, len(id))])
+		names = append(names, name+"--"+strings.TrimRight(id[:min(n, len(id))], "-."))
 	}
 	return slices.Compact(names)
 }
