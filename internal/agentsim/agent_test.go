@@ -3,6 +3,7 @@ package agentsim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,9 @@ func start(t *testing.T, client, hook string, change func(*Options)) (*Agent, st
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := a.Kill(); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := a.Stop(ctx); err != nil {
 			t.Error(err)
 		}
 	})
@@ -233,9 +236,10 @@ func TestInTmux(t *testing.T) {
 	if err := a.Stop(ctx); err != nil {
 		t.Error(err)
 	}
-	if _, err := run.Panes(ctx); err == nil {
-		t.Error("the tmux server is still there")
-	}
+	waitFor(t, "the end of the tmux server", func() bool {
+		_, err := run.Panes(ctx)
+		return errors.Is(err, tmux.ErrNoServer)
+	})
 }
 
 // TestKilled shows that waiting for a killed agent ends at once.

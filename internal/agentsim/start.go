@@ -19,8 +19,8 @@ type Options struct {
 	Config
 	Dir string   // working folder: the project
 	Env []string // the whole environment; HOME decides where the client's files are
-	// Program is what runs [Main]: peermux's stand-in command, or a test's own
-	// binary whose TestMain asks [Wanted].
+	// Program is what runs [Main], by its absolute path: peermux's stand-in
+	// command, or a test's own binary whose TestMain asks [Wanted].
 	Program []string
 	// Tmux, when not nil, runs it in a session of that server; its Socket and Env
 	// must be set. Otherwise the agent has a PTY of its own.
@@ -46,9 +46,9 @@ type keyboard interface {
 	paste(ctx context.Context, text string) error
 	// screen is what the terminal shows, for a person to read.
 	screen(ctx context.Context) string
-	// kill ends what runs there, at once.
+	// kill ends the program with SIGKILL and waits for its end.
 	kill() error
-	// gone is closed when the program has ended; nil when that cannot be seen.
+	// gone is closed when the program has ended.
 	gone() <-chan struct{}
 }
 
@@ -59,7 +59,10 @@ func Start(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := o.Program
+	words, err := o.disguised()
+	if err != nil {
+		return nil, err
+	}
 	if o.Host {
 		words = slices.Concat([]string{o.Peermux, "run", "--name", o.Name, "--"}, words)
 	}
@@ -77,6 +80,20 @@ func Start(ctx context.Context, o Options) (*Agent, error) {
 		return nil, errors.Join(fmt.Errorf("%s did not start: %w", o.Name, err), a.Kill())
 	}
 	return a, nil
+}
+
+// disguised gives the program the client's name, by which peermux recognises the
+// processes of clients.
+func (o Options) disguised() ([]string, error) {
+	dir := filepath.Join(o.Logs, "bin")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	name := filepath.Join(dir, o.Client)
+	if err := os.Symlink(o.Program[0], name); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	return append([]string{name}, o.Program[1:]...), nil
 }
 
 // Events returns all that happened so far.
@@ -185,17 +202,33 @@ func (a *Agent) Told(text string) (int, error) {
 	return n, err
 }
 
-// Stop ends the agent the way a person does and waits for its end.
+// Stop ends the agent the way a person does, whatever stands in its composer, and
+// waits for its end. An agent that has ended already is no error.
 func (a *Agent) Stop(ctx context.Context) error {
+	select {
+	case <-a.term.gone():
+		return a.Kill()
+	default:
+	}
 	start := time.Now()
-	err := a.Say(ctx, "/exit")
+	err := a.term.write(ctx, "\x03")
 	if err == nil {
-		_, err = a.Wait(ctx, start, Ended, "")
+		_, err = a.Wait(ctx, start, Draft, "")
+	}
+	if err == nil {
+		err = a.Say(ctx, "/exit")
+	}
+	if err == nil {
+		select {
+		case <-a.term.gone():
+		case <-ctx.Done():
+			err = fmt.Errorf("%s did not end: %w", a.Name, ctx.Err())
+		}
 	}
 	return errors.Join(err, a.Kill())
 }
 
-// Kill ends the agent at once: SIGKILL on a PTY, its tmux session's end in tmux.
+// Kill ends the agent with SIGKILL, as a crash would.
 func (a *Agent) Kill() error { return a.term.kill() }
 
 // state is the screen and the last events, for a failing test.

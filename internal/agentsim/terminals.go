@@ -8,9 +8,12 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/creack/pty"
 
+	"peermux/internal/proc"
 	"peermux/internal/tmux"
 )
 
@@ -101,22 +104,43 @@ func (p *ownPTY) kill() error {
 	return err
 }
 
-// tmuxPane is a terminal in a tmux session of its own.
+// tmuxPane is a terminal in a tmux session of its own, which ends with its
+// program.
 type tmuxPane struct {
-	run  *tmux.Runner
-	name string // of the session
-	id   string
+	run   *tmux.Runner
+	id    string
+	agent proc.ID
+	ended chan struct{}
 }
 
 func startInTmux(ctx context.Context, o Options, words []string, config string) (*tmuxPane, error) {
 	// -f: the person's own tmux.conf must not change what a demo or a test does.
-	args := []string{"-f", "/dev/null", "new-session", "-d", "-P", "-F", "#{pane_id}", "-s", o.Name,
+	args := []string{"-f", "/dev/null", "new-session", "-d", "-P", "-F", "#{pane_id} #{pane_pid}", "-s", o.Name,
 		"-x", fmt.Sprint(termCols), "-y", fmt.Sprint(termRows), "-c", o.Dir, "-e", config, "--"}
 	out, err := o.Tmux.Run(ctx, "", append(args, words...)...)
 	if err != nil {
 		return nil, err
 	}
-	return &tmuxPane{run: o.Tmux, name: o.Name, id: strings.TrimSpace(out)}, nil
+	t := &tmuxPane{run: o.Tmux, ended: make(chan struct{})}
+	var pid int
+	if _, err := fmt.Sscan(out, &t.id, &pid); err != nil {
+		return nil, fmt.Errorf("tmux new-session said %q: %w", out, err)
+	}
+	info, err := proc.Stat(pid)
+	if err != nil {
+		return nil, fmt.Errorf("%s ended at once: %w", o.Name, err)
+	}
+	t.agent = info.ID
+	go t.watch()
+	return t, nil
+}
+
+// watch notices the end of the program; it is tmux's child, not ours.
+func (t *tmuxPane) watch() {
+	defer close(t.ended)
+	for proc.Alive(t.agent) {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 func (t *tmuxPane) write(ctx context.Context, keys string) error {
@@ -126,6 +150,8 @@ func (t *tmuxPane) write(ctx context.Context, keys string) error {
 		args = []string{"send-keys", "-t", t.id, "Enter"}
 	case "\x1b":
 		args = []string{"send-keys", "-t", t.id, "Escape"}
+	case "\x03":
+		args = []string{"send-keys", "-t", t.id, "C-c"}
 	}
 	_, err := t.run.Run(ctx, "", args...)
 	return err
@@ -142,7 +168,7 @@ func (t *tmuxPane) paste(ctx context.Context, text string) error {
 	return err
 }
 
-func (t *tmuxPane) gone() <-chan struct{} { return nil }
+func (t *tmuxPane) gone() <-chan struct{} { return t.ended }
 
 func (t *tmuxPane) screen(ctx context.Context) string {
 	out, err := t.run.Capture(ctx, t.id, tmux.CaptureOptions{})
@@ -153,11 +179,12 @@ func (t *tmuxPane) screen(ctx context.Context) string {
 }
 
 func (t *tmuxPane) kill() error {
-	ctx, cancel := context.WithTimeout(context.Background(), tmux.DefaultTimeout)
-	defer cancel()
-	_, err := t.run.Run(ctx, "", "kill-session", "-t", "="+t.name)
-	if errors.Is(err, tmux.ErrNoPane) || errors.Is(err, tmux.ErrNoServer) {
-		return nil // the agent has ended, and its session with it
+	if !proc.Alive(t.agent) {
+		return nil
 	}
-	return err
+	if err := syscall.Kill(t.agent.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	<-t.ended
+	return nil
 }

@@ -118,26 +118,17 @@ func (d *demo) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, sub := range []string{"home", "bin"} {
-		if err := os.Mkdir(filepath.Join(d.dir, sub), 0o700); err != nil {
-			return err
-		}
-	}
-	// Under the client's name peermux run takes them for clients, which register
-	// themselves.
-	for _, client := range []string{"claude", "codex"} {
-		if err := os.Symlink(d.o.Agent[0], filepath.Join(d.dir, "bin", client)); err != nil {
-			return err
-		}
+	if err := os.Mkdir(filepath.Join(d.dir, "home"), 0o700); err != nil {
+		return err
 	}
 	d.env = []string{"HOME=" + filepath.Join(d.dir, "home"), "PATH=" + d.o.Env("PATH"), "LANG=C.UTF-8",
 		"TERM=xterm-256color", "SHELL=/bin/sh", "TMPDIR=" + d.dir}
-	where := "each on a terminal of its own"
+	where := "without tmux"
 	if version, ok := tmuxVersion(ctx); ok && !d.o.NoTmux {
 		d.tmux = &tmux.Runner{Socket: filepath.Join(d.dir, "tmux"), Env: d.env}
-		where = "in " + version + ", on a socket of its own"
+		where = "in " + version
 	}
-	d.page.title("two stand-in agents with the real peermux between them, " + where)
+	d.page.title("two stand-in agents, the real peermux between them (" + where + ")")
 	return nil
 }
 
@@ -163,15 +154,14 @@ func (d *demo) start(ctx context.Context, name, client, repo string, rules ...mo
 	begin := time.Now()
 	a, err := agentsim.Start(ctx, agentsim.Options{
 		Config: agentsim.Config{Client: client, Name: name, Peermux: d.o.Peermux, Hook: d.o.Hook, Rules: rules},
-		Dir:    filepath.Join(d.dir, repo), Env: d.env,
-		Program: append([]string{filepath.Join(d.dir, "bin", client)}, d.o.Agent[1:]...),
-		Tmux:    d.tmux, Host: d.tmux == nil, Logs: d.dir,
+		Dir:    filepath.Join(d.dir, repo), Env: d.env, Program: d.o.Agent,
+		Tmux: d.tmux, Host: d.tmux == nil, Logs: d.dir,
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.agents = append(d.agents, a)
-	d.page.line(name, "", "", "%s starts in %s (%d ms)", clientName(client), repo, time.Since(begin).Milliseconds())
+	d.page.line(name, "", "", "a stand-in for %s starts in %s (%d ms)", clientName(client), repo, time.Since(begin).Milliseconds())
 	return a, nil
 }
 

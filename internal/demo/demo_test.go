@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,15 +19,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// build builds both programs; the Go build cache makes it cheap.
 func build(t *testing.T) (peermux, hook string) {
 	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "peermux/cmd/peermux", "peermux/cmd/peermux-hook")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	peermux, hook, err := agentsim.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(dir, "peermux"), filepath.Join(dir, "peermux-hook")
+	return peermux, hook
 }
 
 // TestDemo plays the demo both ways and checks what it prints. That the steps

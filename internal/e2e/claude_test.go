@@ -95,9 +95,3 @@ func (s *session) claude() (claudeState, error) {
 	}
 	return claudeState{}, fmt.Errorf("no session file names pane %s", s.pane)
 }
-
-// waiting reports whether a dialog of Claude's is open.
-func (s *session) waiting() bool {
-	c, err := s.claude()
-	return err == nil && c.Status == "waiting"
-}
