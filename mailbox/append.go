@@ -83,11 +83,11 @@ func (t *tx) existing(id string) (*Message, error) {
 	}
 	var found *Message
 	bad := 0
-	eachRecord(v.data, func(kind, at, line []byte) {
-		if found != nil || string(kind) != recMsg || string(at) != id {
+	eachRecord(v.data, func(r record) {
+		if found != nil || r.t != recMsg || string(r.id) != id {
 			return
 		}
-		if m, ok := parseMessage(line); ok {
+		if m, ok := parseMessage(r.line); ok {
 			found = &m
 		}
 	}, &bad)

@@ -104,6 +104,7 @@ func (s *Store) Claim(key string, o ClaimOptions) (*Claim, error) {
 	if err != nil {
 		return &Claim{}, absent(err)
 	}
+	t.hurry = true
 	c := s.available(p, t.idx, o)
 	token := NewID(s.now())
 	var buf bytes.Buffer
@@ -131,6 +132,7 @@ func (s *Store) commit(key string, n note, items []Item) error {
 		encode(&buf, n)
 	}
 	return s.update(key, update{}, func(t *tx) (bool, error) {
+		t.hurry = true
 		return false, t.write(buf.Bytes())
 	})
 }
@@ -243,11 +245,11 @@ func (s *Store) available(p place, x *index, o ClaimOptions) *Claim {
 		if !bytes.Contains(e.line, []byte(o.OnlyReplyTo)) {
 			return // many wait for one answer each; only theirs need be decoded
 		}
-		if full && len(e.notes) == 0 && len(awaited) == 0 && o.OnlyReplyTo == "" {
+		if full && e.last == 0 && len(awaited) == 0 && o.OnlyReplyTo == "" {
 			c.More++ // nothing can be against it, so it need not be decoded
 			return
 		}
-		it, ok := s.item(p, e, o.Reader)
+		it, ok := s.item(p, x, e, o.Reader)
 		if !ok || it.Claimed || withheld(p, &it, o, awaited) {
 			return
 		}
@@ -262,16 +264,14 @@ func (s *Store) available(p place, x *index, o ClaimOptions) *Claim {
 }
 
 // item decodes an entry.
-func (s *Store) item(p place, e *entry, reader string) (Item, bool) {
+func (s *Store) item(p place, x *index, e *entry, reader string) (Item, bool) {
 	m, ok := parseMessage(e.line)
 	if !ok {
 		return Item{}, false
 	}
 	it := Item{Message: m}
-	for _, line := range e.notes {
-		if n, ok := parseNote(line); ok {
-			it.learn(n)
-		}
+	for _, n := range x.said(e) {
+		it.learn(n)
 	}
 	it.judge(s, p, reader)
 	return it, true

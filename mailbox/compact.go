@@ -19,8 +19,15 @@ const (
 )
 
 // due reports whether compaction pays: in a box the hot part counts, which hooks
-// read, in a feed the whole.
-func (t *tx) due() bool { return t.grown() > max(compactAt, 2*t.snap.kept) }
+// read, in a feed the whole. Compaction takes an fsync, so it is for senders; who
+// shows mail in the middle of a turn does it only when no sender came by for long.
+func (t *tx) due() bool {
+	limit := max(compactAt, 2*t.snap.kept)
+	if t.hurry {
+		limit *= 2
+	}
+	return t.grown() > limit
+}
 
 func (t *tx) grown() int64 {
 	if t.p.feed {
@@ -93,16 +100,16 @@ func (t *tx) divide(v *snapshot) *parts {
 	k.latest = latestOf(v.data)
 	var p parts
 	n, bad := 0, 0
-	eachRecord(v.data, func(kind, id, line []byte) {
+	eachRecord(v.data, func(r record) {
 		n++
 		to := &p.cold
-		switch k.fate(n, string(kind), string(id), line) {
+		switch k.fate(n, r) {
 		case drop:
 			return
 		case hot:
 			to = &p.hot
 		}
-		to.Write(line)
+		to.Write(r.line)
 		to.WriteByte('\n')
 	}, &bad)
 	for _, it := range st.Items {
@@ -121,12 +128,12 @@ func badLines(data []byte) (all []byte) {
 		line, rest, _ := bytes.Cut(data, []byte{'\n'})
 		data = rest
 		bad := 0
-		eachRecord(append(line[:len(line):len(line)], '\n'), func(kind, _, line []byte) {
-			ok := !known(string(kind))
-			if string(kind) == recMsg {
-				_, ok = parseMessage(line)
+		eachRecord(append(line[:len(line):len(line)], '\n'), func(r record) {
+			ok := !known(r.t)
+			if r.t == recMsg {
+				_, ok = parseMessage(r.line)
 			} else if !ok {
-				_, ok = parseNote(line)
+				_, ok = parseNote(r.line)
 			}
 			if !ok {
 				bad++

@@ -115,6 +115,7 @@ func (s *Store) FeedNew(feed, readerBox string, o FeedOptions) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.hurry = true
 	claim, err := t.claimFeed(fp, o)
 	if err != nil {
 		return nil, t.abandon(err)
@@ -159,23 +160,36 @@ type feedPlace struct {
 	moved   bool   // the reader's box goes on elsewhere
 }
 
+// ofFeed reports whether a record is about this feed. The lines of this package name
+// it right after the id, so they need not be decoded.
+func (r record) ofFeed(feed string) bool {
+	if name, ok := r.value(`,"feed":"`); ok {
+		return string(name) == feed
+	}
+	n, ok := parseNote(r.line)
+	return ok && n.Feed == feed
+}
+
 func (s *Store) feedPlace(x *index, feed string) feedPlace {
-	var at feedPlace
-	at.moved = x.movedTo != ""
+	at := feedPlace{moved: x.movedTo != ""}
+	for _, r := range x.feeds {
+		if r.t == recCursor && r.ofFeed(feed) {
+			at.known = true
+			at.cursor = max(at.cursor, string(r.id))
+		}
+	}
+	// A claim that counts still reaches beyond the cursor.
 	open := map[string]note{}
-	for _, line := range x.feeds {
-		n, ok := parseNote(line)
-		if !ok || n.Feed != feed {
+	for _, r := range x.feeds {
+		if r.t == recCursor || string(r.id) <= at.cursor || !r.ofFeed(feed) {
 			continue
 		}
-		switch n.T {
-		case recCursor:
-			at.known = true
-			at.cursor = max(at.cursor, n.ID)
-			delete(open, n.Claim)
-		case recFeedClaim:
+		n, ok := parseNote(r.line)
+		switch {
+		case !ok:
+		case r.t == recFeedClaim:
 			open[n.Claim] = n
-		case recFeedUnclaim:
+		default:
 			delete(open, n.Claim)
 		}
 	}
@@ -314,8 +328,8 @@ func (s *Store) feedLast(p place) (last string, err error) {
 func oldest(data []byte) string {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte{'\n'})
-		if t, id, ok := head(line); ok && string(t) == recMsg {
-			return string(id)
+		if r, ok := head(line); ok && r.t == recMsg {
+			return string(r.id)
 		}
 		data = rest
 	}
@@ -326,9 +340,9 @@ func oldest(data []byte) string {
 func newest(data []byte) string {
 	var last []byte
 	bad := 0
-	eachRecord(data, func(t, id, _ []byte) {
-		if (string(t) == recMsg || string(t) == recCompacted) && len(id) == idLen && bytes.Compare(id, last) > 0 {
-			last = id
+	eachRecord(data, func(r record) {
+		if (r.t == recMsg || r.t == recCompacted) && len(r.id) == idLen && bytes.Compare(r.id, last) > 0 {
+			last = r.id
 		}
 	}, &bad)
 	return string(last)

@@ -59,7 +59,7 @@ func waiting(t *testing.T, s *Store, p place, data []byte) ([]string, *snapshot)
 	x := newIndex(p, v.last, v.hotData())
 	var scanned, read []string
 	x.each(func(e *entry) {
-		if it, ok := s.item(p, e, ""); ok && !e.shown {
+		if it, ok := s.item(p, x, e, ""); ok && !e.shown {
 			scanned = append(scanned, it.ID)
 		}
 	})

@@ -59,7 +59,7 @@ func (s *Store) info(p place) (BoxInfo, error) {
 	}
 	info := BoxInfo{Key: p.key, Path: p.path, LastAt: fi.ModTime(), MovedTo: x.movedTo}
 	x.each(func(e *entry) {
-		it, ok := s.item(p, e, "")
+		it, ok := s.item(p, x, e, "")
 		if !ok {
 			return
 		}

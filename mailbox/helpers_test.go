@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,6 +130,16 @@ func (p *post) write(key, data string) {
 	path := mailbox.JournalPath(p.home, key)
 	p.ok(os.MkdirAll(filepath.Dir(path), 0o700))
 	p.ok(os.WriteFile(path, []byte(data), 0o600))
+}
+
+// fill puts n unshown messages into a box, as another program might.
+func (p *post) fill(key string, n int, body string) {
+	p.Helper()
+	var journal strings.Builder
+	for i := range n {
+		fmt.Fprintf(&journal, `{"t":"msg","id":"%026d","v":1,"kind":"note","body":"%s","sent_at":"2026-05-01T12:00:00Z"}`+"\n", i+1, body)
+	}
+	p.write(key, journal.String())
 }
 
 func bodies(items []mailbox.Item) string {

@@ -3,6 +3,7 @@ package mailbox
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // index is what a scan over a journal's hot part finds without decoding any line
@@ -10,33 +11,43 @@ import (
 type index struct {
 	key     string
 	repo    bool
-	entries []entry // messages, in order
-	head    int     // every entry before it is gone
-	waiting int     // entries that are still to be shown
-	bytes   int     // length of their lines
-	asks    []entry // own questions without an end
-	feeds   [][]byte
+	entries []entry  // messages, in order
+	notes   []aside  // what is said about them
+	head    int      // every entry before it is gone
+	waiting int      // entries that are still to be shown
+	bytes   int      // length of their lines
+	asks    []entry  // own questions without an end
+	feeds   []record // cursor, feed_claim, feed_unclaim
 	adopts  []string // boxes whose move into this one is not finished
 	movedTo string
 	maxID   []byte // greatest message id
 	bad     int    // lines that are no records
 }
 
-// entry is one message or question with the lines about it.
+// entry is one message or question.
 type entry struct {
-	id    []byte
-	line  []byte
-	notes [][]byte
+	record
+	last  int  // its latest note, as index into notes plus one
 	shown bool // shown, but owed an answer or a closing
 	gone  bool // nobody waits for it, and nothing is owed
 	away  bool // gone along to another box
 }
 
+// aside is a note about an entry; before is the note before it.
+type aside struct {
+	line   []byte
+	before int
+}
+
 func newIndex(p place, lastID string, data []byte) *index {
 	x := &index{key: p.key, repo: p.repo, maxID: []byte(lastID)}
+	x.entries = make([]entry, 0, len(data)/sparse)
 	x.scan(data)
 	return x
 }
+
+// sparse is about how many bytes of a journal there are for each message.
+const sparse = 700
 
 // scan reads more of a journal. A last line without its end is still being
 // written, or torn: it counts when it is a record, and is no bad line otherwise.
@@ -47,14 +58,14 @@ func (x *index) scan(data []byte) { eachRecord(data, x.apply, &x.bad) }
 // A line that is no record may still hold whole ones, glued behind a torn one.
 // They are found by how every record starts, which no string inside a record can
 // contain, since JSON escapes its quotes.
-func eachRecord(data []byte, do func(t, id, line []byte), bad *int) {
+func eachRecord(data []byte, do func(record), bad *int) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte{'\n'})
 		data = rest
-		if t, id, ok := head(line); ok && bytes.Index(line[1:], recordStart) < 0 {
-			do(t, id, line)
-		} else if t, id, ok := slowHead(line); ok {
-			do(t, id, line)
+		if r, ok := head(line); ok && bytes.Index(line[1:], recordStart) < 0 {
+			do(r)
+		} else if r, ok := slowHead(line); ok {
+			do(r)
 		} else if len(bytes.TrimSpace(line)) > 0 {
 			salvage(line, do)
 			if ended {
@@ -64,13 +75,13 @@ func eachRecord(data []byte, do func(t, id, line []byte), bad *int) {
 	}
 }
 
-func salvage(line []byte, do func(t, id, line []byte)) {
+func salvage(line []byte, do func(record)) {
 	for len(line) > 0 {
 		var raw json.RawMessage
 		skip := 1
 		if json.NewDecoder(bytes.NewReader(line)).Decode(&raw) == nil {
-			if t, id, ok := slowHead(raw); ok {
-				do(t, id, raw)
+			if r, ok := slowHead(raw); ok {
+				do(r)
 				skip = len(raw)
 			}
 		}
@@ -82,35 +93,35 @@ func salvage(line []byte, do func(t, id, line []byte)) {
 	}
 }
 
-func (x *index) apply(t, id, line []byte) {
-	switch string(t) {
+func (x *index) apply(r record) {
+	switch r.t {
 	case recMsg:
-		x.message(id, line)
+		x.message(r)
 	case recShown, recClaim, recUnclaim, recAnswered, recDone, recBlocked, recRetracted:
-		x.about(string(t), id, line)
+		x.about(r)
 	case recAsked:
-		x.asks = append(x.asks, entry{id: id, line: line})
+		x.asks = append(x.asks, entry{record: r})
 	case recAskEnded:
-		x.endAsk(id)
+		x.endAsk(r.id)
 	case recCursor, recFeedClaim, recFeedUnclaim:
-		x.feeds = append(x.feeds, line)
+		x.feeds = append(x.feeds, r)
 	case recMoved, recAdopt, recAdopted:
-		x.move(string(t), line)
+		x.move(r)
 	}
 }
 
-func (x *index) message(id, line []byte) {
-	if len(id) == 0 {
+func (x *index) message(r record) {
+	if len(r.id) == 0 {
 		return
 	}
-	if len(id) == idLen && bytes.Compare(id, x.maxID) > 0 {
-		x.maxID = id
-	} else if x.has(id) {
+	if len(r.id) == idLen && bytes.Compare(r.id, x.maxID) > 0 {
+		x.maxID = r.id
+	} else if x.has(r.id) {
 		return
 	}
-	x.entries = append(x.entries, entry{id: id, line: line})
+	x.entries = append(x.entries, entry{record: r})
 	x.waiting++
-	x.bytes += len(line)
+	x.bytes += len(r.line)
 }
 
 // has looks for a first copy of a message. Ids nearly always rise, so it is rarely
@@ -131,25 +142,28 @@ func (x *index) has(id []byte) bool {
 }
 
 // about takes in what a line says about a message, or about an own question.
-func (x *index) about(t string, id, line []byte) {
-	if t == recAnswered {
-		x.endAsk(id)
+func (x *index) about(r record) {
+	if r.t == recAnswered {
+		x.endAsk(r.id)
 	}
 	for i := x.head; i < len(x.entries); i++ {
 		e := &x.entries[i]
-		if e.gone || !bytes.Equal(e.id, id) {
+		if e.gone || !bytes.Equal(e.id, r.id) {
 			continue
 		}
-		e.notes = append(e.notes, line)
-		switch t {
+		switch r.t {
 		case recShown:
 			if !x.repo {
-				x.show(e, owed(e.line, recShown))
+				x.show(e, owed(e.record, recShown))
 			}
 		case recAnswered:
-			x.show(e, !x.repo && owed(e.line, recAnswered))
+			x.show(e, !x.repo && owed(e.record, recAnswered))
 		case recDone, recBlocked, recRetracted:
 			x.show(e, false)
+		}
+		if !e.gone {
+			x.notes = append(x.notes, aside{r.line, e.last})
+			e.last = len(x.notes)
 		}
 		break
 	}
@@ -170,22 +184,14 @@ func (x *index) show(e *entry, owed bool) {
 
 // owed reports whether a message that was shown, or answered, still asks for
 // something.
-func owed(line []byte, after string) bool {
-	kind := kindOf(line)
-	return kind == KindTask || kind == KindAsk && after == recShown
-}
-
-// kindOf finds a message's kind where this package writes it: behind id and v.
-func kindOf(line []byte) Kind {
-	if _, id, ok := head(line); ok {
-		start := len(recordStart) + len(recMsg) + len(`"`) + len(idStart) + len(id) + len(`"`)
-		if rest, ok := bytes.CutPrefix(line[start:], []byte(`,"v":1,"kind":"`)); ok {
-			kind, _, _ := word(rest)
-			return Kind(kind)
-		}
+func owed(r record, after string) bool {
+	// Here this package writes a message's kind, so that it is found undecoded.
+	kind, ok := r.value(`,"v":1,"kind":"`)
+	if !ok {
+		m, _ := parseMessage(r.line)
+		kind = []byte(m.Kind)
 	}
-	m, _ := parseMessage(line)
-	return m.Kind
+	return Kind(kind) == KindTask || Kind(kind) == KindAsk && after == recShown
 }
 
 func (x *index) endAsk(id []byte) {
@@ -196,12 +202,12 @@ func (x *index) endAsk(id []byte) {
 	}
 }
 
-func (x *index) move(t string, line []byte) {
-	n, ok := parseMove(line, x.key)
+func (x *index) move(r record) {
+	n, ok := parseMove(r.line, x.key)
 	if !ok {
 		return
 	}
-	switch t {
+	switch r.t {
 	case recMoved:
 		if x.movedTo = n.Box; n.Box != "" {
 			x.leave()
@@ -225,6 +231,17 @@ func (x *index) leave() {
 		x.asks[i].gone = true
 	}
 	x.head, x.waiting, x.bytes = len(x.entries), 0, 0
+}
+
+// said gives the notes about an entry, in their order.
+func (x *index) said(e *entry) (notes []note) {
+	for i := e.last; i > 0; i = x.notes[i-1].before {
+		if n, ok := parseNote(x.notes[i-1].line); ok {
+			notes = append(notes, n)
+		}
+	}
+	slices.Reverse(notes)
+	return notes
 }
 
 // each gives the entries for which somebody waits or owes something.

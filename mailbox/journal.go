@@ -22,6 +22,7 @@ type tx struct {
 	idx  *index
 
 	wrote bool // the snapshot is older than the file
+	hurry bool // somebody waits for this: leave compaction to others for a while
 }
 
 // begin locks the journal of p and reads its hot part. Without create a missing

@@ -98,8 +98,9 @@ func (q *quota) takes(at time.Time, size int, ageless bool) bool {
 }
 
 // fate of record n.
-func (k *keepers) fate(n int, kind, id string, line []byte) fate {
-	switch kind {
+func (k *keepers) fate(n int, r record) fate {
+	id := string(r.id)
+	switch r.t {
 	case recMsg:
 		if n != k.at[id] {
 			return drop
@@ -127,7 +128,7 @@ func (k *keepers) fate(n int, kind, id string, line []byte) fate {
 		}
 		return drop
 	case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-		if n, ok := parseNote(line); ok && k.latest[topic(n)] == n.ID {
+		if n, ok := parseNote(r.line); ok && k.latest[topic(n)] == n.ID {
 			return hot
 		}
 		return drop
@@ -151,10 +152,10 @@ func (k *keepers) about(n int, id string) fate {
 func latestOf(data []byte) map[string]string {
 	latest := map[string]string{}
 	bad := 0
-	eachRecord(data, func(kind, _, line []byte) {
-		switch string(kind) {
+	eachRecord(data, func(r record) {
+		switch r.t {
 		case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-			if n, ok := parseNote(line); ok && (n.T != recCursor || n.ID > latest[topic(n)]) {
+			if n, ok := parseNote(r.line); ok && (n.T != recCursor || n.ID > latest[topic(n)]) {
 				latest[topic(n)] = n.ID
 			}
 		}

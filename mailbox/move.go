@@ -158,25 +158,26 @@ func cargo(src, dst *tx, begun bool) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	n, bad := 0, 0
-	eachRecord(here.data, func(kind, id, line []byte) {
+	eachRecord(here.data, func(r record) {
 		n++
-		switch it, ok := was.Item(string(id)); string(kind) {
+		id := string(r.id)
+		switch it, ok := was.Item(id); r.t {
 		case recMsg:
-			if !goes[string(id)] || n != it.at {
+			if !goes[id] || n != it.at {
 				return
 			}
 		case recAsked:
-			if i, ok := was.asks[string(id)]; !ok || !goes[string(id)] || n != was.Asks[i].at {
+			if i, ok := was.asks[id]; !ok || !goes[id] || n != was.Asks[i].at {
 				return
 			}
 		case recShown, recClaim, recUnclaim, recAnswered:
-			if !went[string(id)] || ok && n < it.at {
+			if !went[id] || ok && n < it.at {
 				return // or said of another copy, before a round trip
 			}
 		default:
 			return
 		}
-		out.Write(line)
+		out.Write(r.line)
 		out.WriteByte('\n')
 	}, &bad)
 	for feed, id := range was.Cursors {

@@ -81,18 +81,53 @@ var (
 	idStart     = []byte(`,"id":"`)
 )
 
+// record is a line of a journal, undecoded.
+type record struct {
+	t    string
+	id   []byte
+	line []byte
+	rest []byte // what follows the id in a line of this package's form
+}
+
 // head reads type and id of a line in the form this package writes, without
 // decoding it: `{"t":"…","id":"…"`. It is the hook's fast path.
-func head(line []byte) (t, id []byte, ok bool) {
+func head(line []byte) (r record, ok bool) {
 	if !bytes.HasPrefix(line, recordStart) || line[len(line)-1] != '}' {
-		return nil, nil, false
+		return r, false
 	}
 	t, rest, ok := word(line[len(recordStart):])
 	if !ok || !bytes.HasPrefix(rest, idStart) {
-		return nil, nil, false
+		return r, false
 	}
-	id, _, ok = word(rest[len(idStart):])
-	return t, id, ok
+	id, rest, ok := word(rest[len(idStart):])
+	return record{t: typeOf(t), id: id, line: line, rest: rest}, ok
+}
+
+// typeOf makes a string of a type, without allocating one for those of every day.
+func typeOf(t []byte) string {
+	switch string(t) {
+	case recMsg:
+		return recMsg
+	case recShown:
+		return recShown
+	case recClaim:
+		return recClaim
+	case recCursor:
+		return recCursor
+	case recFeedClaim:
+		return recFeedClaim
+	}
+	return string(t)
+}
+
+// value cuts a string value off rest, when the next key is that one.
+func (r record) value(key string) (v []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(r.rest, []byte(key))
+	if !ok {
+		return nil, false
+	}
+	v, _, ok = word(rest)
+	return v, ok
 }
 
 // word cuts data at its first quote. It wants plain ASCII before that, which means
@@ -111,18 +146,18 @@ func word(data []byte) (w, rest []byte, ok bool) {
 
 // slowHead reads type and id of any JSON object: other programs may space their
 // JSON or order their keys differently.
-func slowHead(line []byte) (t, id []byte, ok bool) {
+func slowHead(line []byte) (r record, ok bool) {
 	var h struct {
 		T  string `json:"t"`
 		ID string `json:"id"`
 	}
 	if json.Unmarshal(line, &h) != nil || h.T == "" {
-		return nil, nil, false
+		return r, false
 	}
-	if t, id, ok := head(line); ok {
-		return t, id, true // where a key comes twice, everybody has to take the first
+	if r, ok := head(line); ok {
+		return r, true // where a key comes twice, everybody has to take the first
 	}
-	return []byte(h.T), []byte(h.ID), true
+	return record{t: h.T, id: []byte(h.ID), line: line}, true
 }
 
 // parseMessage decodes a msg line.
@@ -131,7 +166,7 @@ func parseMessage(line []byte) (Message, bool) {
 	if json.Unmarshal(line, &r) != nil || r.T != recMsg || r.ID == "" {
 		return Message{}, false
 	}
-	if _, id, ok := head(line); ok && string(id) != r.ID {
+	if h, ok := head(line); ok && string(h.id) != r.ID {
 		return Message{}, false // two ids: damaged
 	}
 	return r.Message, true
@@ -142,16 +177,16 @@ func parseMessage(line []byte) (Message, bool) {
 func parseNote(line []byte) (note, bool) {
 	var n note
 	err := json.Unmarshal(line, &n)
-	t, id, ok := head(line)
+	h, ok := head(line)
 	switch {
 	case !ok:
 		return n, err == nil && n.T != ""
-	case err != nil && !receipt(string(t)):
+	case err != nil && !receipt(h.t):
 		return note{}, false
 	case err != nil:
-		return note{T: string(t), ID: string(id)}, true
+		return note{T: h.t, ID: string(h.id)}, true
 	}
-	n.T, n.ID = string(t), string(id)
+	n.T, n.ID = h.t, string(h.id)
 	return n, true
 }
 

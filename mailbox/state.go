@@ -91,31 +91,31 @@ func (s *Store) replay(p place, v *snapshot) *State {
 		Key: p.key, Size: v.size, Cursors: map[string]string{},
 		items: map[string]int{}, asks: map[string]int{},
 	}
-	record := func(t, id, line []byte) {
+	take := func(r record) {
 		st.n++
 		var n note
 		var ok bool
-		switch string(t) {
+		switch r.t {
 		case recMsg:
-			st.message(line)
+			st.message(r.line)
 			return
 		case recMoved, recAdopt, recAdopted:
-			n, ok = parseMove(line, p.key)
+			n, ok = parseMove(r.line, p.key)
 		default:
-			n, ok = parseNote(line)
+			n, ok = parseNote(r.line)
 		}
 		if ok {
 			st.note(p, n)
-		} else if known(string(t)) {
+		} else if known(r.t) {
 			st.BadLines++
 		}
 	}
-	eachRecord(v.data[:v.hot], record, &st.BadLines)
+	eachRecord(v.data[:v.hot], take, &st.BadLines)
 	settled := len(st.Items)
 	for i := range st.Items {
 		st.Items[i].settled = true
 	}
-	eachRecord(v.data[v.hot:], record, &st.BadLines)
+	eachRecord(v.data[v.hot:], take, &st.BadLines)
 	if !p.feed {
 		st.merge(settled)
 	}

@@ -203,10 +203,10 @@ func (s *Store) OpenWork(key string) ([]Item, error) {
 	}
 	var open []Item
 	x.each(func(e *entry) {
-		if !e.shown && !p.repo && !owed(e.line, recShown) {
+		if !e.shown && !p.repo && !owed(e.record, recShown) {
 			return
 		}
-		if it, ok := s.item(p, e, ""); ok && it.Open(p.repo) {
+		if it, ok := s.item(p, x, e, ""); ok && it.Open(p.repo) {
 			open = append(open, it)
 		}
 	})

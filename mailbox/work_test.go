@@ -212,9 +212,7 @@ func TestCompleteRefusals(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	for range mailbox.MaxUnshown {
-		p.send(bob, "x")
-	}
+	p.fill(bob, mailbox.MaxUnshown, "x")
 	if _, err := p.Complete(alice, completion(id, "done", "a", "x")); !errors.Is(err, mailbox.ErrInboxFull) {
 		t.Errorf("full: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 // TestKilledAnywhere kills senders, readers and compactors of one box.
 func TestKilledAnywhere(t *testing.T) {
 	b := newBench(t)
-	b.storm(stress(120, 5000), slices.Concat(
+	b.storm(stress(50, 5000), slices.Concat(
 		times(3, order{Role: "send", Box: boxA}),
 		times(1, order{Role: "send", Box: boxA, Sync: true}),
 		times(2, order{Role: "read", Box: boxA}),
@@ -37,7 +37,7 @@ func TestKilledAnywhere(t *testing.T) {
 func TestManyWritersAndReaders(t *testing.T) {
 	b := newBench(t)
 	const writers, readers = 16, 4
-	each := stress(50, 1000)
+	each := stress(30, 1000)
 	var reading, writing []*process
 	for range readers {
 		reading = append(reading, b.start(order{Role: "read", Box: boxA}))
@@ -85,7 +85,7 @@ func (b *bench) waitEmpty(key string) {
 func TestKilledWhileMoving(t *testing.T) {
 	b := newBench(t)
 	boxes := []string{boxA, boxB, boxC}
-	b.storm(stress(80, 2000), slices.Concat(
+	b.storm(stress(25, 2000), slices.Concat(
 		times(2, order{Role: "send", Box: boxA}),
 		times(1, order{Role: "send", Box: boxB}),
 		times(2, order{Role: "follow", Box: boxA}),
@@ -109,7 +109,7 @@ func TestKilledWhileClosing(t *testing.T) {
 	b := newBench(t)
 	const requester = "requester"
 	var tasks []string
-	for n := range stress(60, 600) {
+	for n := range stress(40, 600) {
 		m := mailbox.Message{Kind: mailbox.KindTask, Body: bodyOf("task", n), From: mailbox.Party{Box: boxB, Name: requester}}
 		res, err := b.store.Append(boxA, &m, mailbox.AppendOptions{NoSync: true})
 		if err != nil {
@@ -117,7 +117,7 @@ func TestKilledWhileClosing(t *testing.T) {
 		}
 		tasks = append(tasks, res.ID)
 	}
-	b.storm(stress(60, 1500), times(4, order{Role: "close", Box: boxA})...)
+	b.storm(stress(25, 1500), times(4, order{Role: "close", Box: boxA})...)
 	last := b.start(order{Role: "close", Box: boxA})
 	for {
 		open, err := b.store.OpenWork(boxA)
@@ -164,7 +164,7 @@ func TestKilledWhileClosing(t *testing.T) {
 func TestKilledOnAFeed(t *testing.T) {
 	b := newBench(t)
 	feed := mailbox.FeedProject("/project")
-	b.storm(stress(80, 2000), slices.Concat(
+	b.storm(stress(25, 2000), slices.Concat(
 		times(2, order{Role: "say", Feed: feed}),
 		times(3, order{Role: "hear", Feed: feed, Box: boxA, Clumsy: true}))...)
 	b.drain(order{Role: "hear", Feed: feed, Box: boxA})
@@ -183,7 +183,7 @@ func TestKilledOnAFeed(t *testing.T) {
 // TestClockJumps has senders whose clock cannot be trusted.
 func TestClockJumps(t *testing.T) {
 	b := newBench(t)
-	b.storm(stress(40, 500), slices.Concat(
+	b.storm(stress(12, 500), slices.Concat(
 		times(3, order{Role: "send", Box: boxA, Jump: true}),
 		times(2, order{Role: "read", Box: boxA}))...)
 	b.drain(order{Role: "read", Box: boxA})
