@@ -77,7 +77,7 @@ const (
 	portAnswer   = "5433, see compose.yaml."
 	nameQuestion = "Is it user_id or account_id in the new schema?"
 	nameAnswer   = "account_id everywhere, user_id is gone."
-	headsUp      = "I am rebasing main now, please do not push for a minute."
+	headsUp      = "I am rebasing main, please do not push for a minute."
 	changeNote   = "The /v1/orders call is gone, use /v2/orders."
 )
 

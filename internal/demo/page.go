@@ -55,11 +55,8 @@ func (p *page) heading(text string) {
 	p.print("\n %s %s", p.paint(dim, fmt.Sprintf("%d", p.scenes)), p.paint(bold, text))
 }
 
-// Columns of the transcript: names are at most five characters long here.
-const (
-	whoWidth  = 5
-	textStart = "                   "
-)
+// Names are at most five characters long here.
+const whoWidth = 5
 
 // line is something that happens now.
 func (p *page) line(who, arrow, whom, format string, args ...any) {
@@ -83,9 +80,9 @@ func (p *page) check(format string, args ...any) {
 
 // command shows a command of peermux and what it printed.
 func (p *page) command(command, output string) {
-	p.print("%s%s", textStart[:16], p.paint(dim, "$ ")+command)
+	p.print("          %s%s", p.paint(dim, "$ "), command)
 	for line := range strings.Lines(output) {
-		p.print("%s%s", textStart[:16], p.paint(dim, strings.TrimRight(line, "\n")))
+		p.print("          %s", p.paint(dim, strings.TrimRight(line, "\n")))
 	}
 }
 
