@@ -13,18 +13,17 @@ type Leftovers struct {
 // Leftovers lists the entries of sessions that are not alive. It removes nothing.
 func (r *Registry) Leftovers() (Leftovers, error) {
 	var l Leftovers
-	all, err := r.entries()
+	all, err := r.survey()
 	if err != nil {
 		return l, err
 	}
-	alive := liveness{}
-	for _, e := range all {
+	for _, s := range all {
 		switch {
-		case r.judge(e, alive) != dead:
-		case e.BootID == r.boot && proc.Alive(e.ID()):
-			l.Orphans = append(l.Orphans, e)
+		case s.verdict != dead:
+		case s.BootID == r.boot && proc.Alive(s.ID()):
+			l.Orphans = append(l.Orphans, s.Entry)
 		default:
-			l.Dead = append(l.Dead, e)
+			l.Dead = append(l.Dead, s.Entry)
 		}
 	}
 	return l, nil

@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"peermux/internal/proc"
@@ -35,50 +36,77 @@ func (r *Registry) BySession(id string) (Entry, bool, error) {
 }
 
 func (r *Registry) list(prune bool) ([]Entry, error) {
-	all, err := r.entries()
+	all, err := r.survey()
 	if err != nil {
 		return nil, err
 	}
-	alive := liveness{}
 	var live []Entry
-	for _, e := range all {
+	for _, s := range all {
 		switch {
-		case r.judge(e, alive) == lives:
-			live = append(live, e)
-		case prune && r.judge(e, alive) == dead:
-			if err := r.removeIf(e.PID, r.isDead); err != nil {
-				return nil, err
-			}
+		case s.verdict == lives:
+			live = append(live, s.Entry)
+		case s.verdict == dead && prune:
+			// What can't be removed now is removed by the next reader; a full
+			// or read-only disk must not hide who is alive.
+			_ = r.removeIf(s.PID, r.isDead)
 		}
 	}
 	return collapse(live), nil
 }
 
-// entries reads all entries that parse. One file that does not, or vanishes while
-// we read, never hides the others.
-func (r *Registry) entries() ([]Entry, error) {
+// judged is an entry, and what was found out about it.
+type judged struct {
+	Entry
+	verdict verdict
+}
+
+// chunk is how many entries one goroutine reads; a listing of hundreds is shared
+// among the processors.
+const chunk = 64
+
+// survey reads and judges all entries. One file that does not parse, or vanishes
+// while we read, never hides the others.
+func (r *Registry) survey() ([]judged, error) {
 	names, err := r.names("sessions")
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]Entry, 0, len(names))
+	var pids []int
 	for _, name := range names {
-		pid, ok := entryPID(name)
-		if !ok {
-			continue
-		}
-		// What fails here vanished meanwhile, or is not an entry of ours.
-		if e, err := r.read(pid); err == nil {
-			entries = append(entries, e)
+		if pid, ok := entryPID(name); ok {
+			pids = append(pids, pid)
 		}
 	}
-	return entries, nil
+	all := make([]judged, len(pids))
+	var wg sync.WaitGroup
+	for lo := 0; lo < len(pids); lo += chunk {
+		hi := min(lo+chunk, len(pids))
+		look := func() { r.judgeAll(pids[lo:hi], all[lo:hi]) }
+		if len(pids) <= chunk {
+			look()
+		} else {
+			wg.Go(look)
+		}
+	}
+	wg.Wait()
+	return all, nil
+}
+
+func (r *Registry) judgeAll(pids []int, into []judged) {
+	alive := liveness{}
+	for i, pid := range pids {
+		// What fails here vanished meanwhile, or is not an entry of ours.
+		if e, err := r.read(pid); err == nil {
+			into[i] = judged{e, r.judge(e, alive)}
+		}
+	}
 }
 
 type verdict int
 
 const (
-	lives verdict = iota
+	noEntry verdict = iota
+	lives
 	dead
 	foreign // of another machine: neither shown nor removed
 )

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,97 +15,6 @@ import (
 	"peermux/internal/proc"
 	"peermux/registry"
 )
-
-// asSleeper makes the test binary stand in for a client that does nothing.
-const asSleeper = "PEERMUX_TEST_SLEEPER"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asSleeper) != "" {
-		time.Sleep(10 * time.Minute)
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// sleeper is a process that lives until the test ends, or until it is killed.
-type sleeper struct {
-	proc.ID
-	cmd *exec.Cmd
-}
-
-func start(t *testing.T) *sleeper {
-	t.Helper()
-	cmd := exec.Command("sleep", "600")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s := &sleeper{cmd: cmd}
-	t.Cleanup(func() { s.kill(t) })
-	info, err := proc.Stat(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.ID = info.ID
-	return s
-}
-
-// kill ends the process and reaps it.
-func (s *sleeper) kill(t *testing.T) {
-	t.Helper()
-	if s.cmd.ProcessState != nil {
-		return
-	}
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
-	var exit *exec.ExitError
-	if err := s.cmd.Wait(); !errors.As(err, &exit) {
-		t.Errorf("waiting for a killed process: %v", err)
-	}
-}
-
-func entry(server proc.ID, name string) registry.Entry {
-	return registry.Entry{
-		PID: server.PID, Start: server.Start, Box: "s-" + name, Name: name, SessionID: "session-" + name,
-		Client: registry.Client{Kind: "claude", Mode: registry.Interactive},
-		CWD:    "/p", Project: "/p", StartedAt: time.Unix(1000, 0),
-	}
-}
-
-func mustPut(t *testing.T, r *registry.Registry, entries ...registry.Entry) {
-	t.Helper()
-	for _, e := range entries {
-		if err := r.Put(e); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func names(entries []registry.Entry) string {
-	var list []string
-	for _, e := range entries {
-		list = append(list, e.Name)
-	}
-	return strings.Join(list, " ")
-}
-
-func live(t *testing.T, r *registry.Registry) string {
-	t.Helper()
-	entries, err := r.Live()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names(entries)
-}
-
-func file(home string, e registry.Entry) string {
-	return filepath.Join(home, "sessions", strconv.Itoa(e.PID)+".json")
-}
-
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
-}
 
 func TestEntryOnDisk(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
@@ -208,15 +115,6 @@ func TestZombieIsDead(t *testing.T) {
 	s.kill(t)
 }
 
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func TestReusedPID(t *testing.T) {
 	home := t.TempDir()
 	r := registry.Open(home, time.Now)
@@ -238,26 +136,6 @@ func TestClockChange(t *testing.T) {
 		if got := live(t, r); got != "a" {
 			t.Errorf("after a shift of %v: got %q", shift, got)
 		}
-	}
-}
-
-// edit changes the fields of an entry's file.
-func edit(t *testing.T, name string, change func(map[string]any)) {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(data, &fields); err != nil {
-		t.Fatal(err)
-	}
-	change(fields)
-	if data, err = json.Marshal(fields); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -454,5 +332,41 @@ func TestConcurrentPrune(t *testing.T) {
 	wg.Wait()
 	if got := live(t, registry.Open(home, time.Now)); got != "survivor" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	r := registry.Open(t.TempDir(), time.Now)
+	server, client, gone := start(t), start(t), start(t)
+	orphan := entry(server.ID, "orphan")
+	orphan.Client.PID, orphan.Client.Start = client.PID, client.Start
+	mustPut(t, r, entry(start(t).ID, "live"), orphan, entry(gone.ID, "dead"))
+	client.kill(t)
+	gone.kill(t)
+	l, err := r.Leftovers()
+	if err != nil || names(l.Orphans) != "orphan" || names(l.Dead) != "dead" {
+		t.Errorf("got %+v, %v", l, err)
+	}
+}
+
+// A listing of hundreds is shared among goroutines; none is lost or doubled.
+func TestManyEntries(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	alive := entry(start(t).ID, "alive")
+	mustPut(t, r, alive)
+	for i := range 300 { // servers that ended long ago
+		e := entry(proc.ID{PID: 1<<22 + i, Start: "1"}, fmt.Sprintf("dead-%d", i))
+		mustPut(t, r, e)
+	}
+	if l, err := r.Leftovers(); err != nil || len(l.Dead) != 300 {
+		t.Errorf("got %d dead, %v", len(l.Dead), err)
+	}
+	if got := live(t, r); got != "alive" {
+		t.Errorf("got %q", got)
+	}
+	files, err := os.ReadDir(filepath.Join(home, "sessions"))
+	if err != nil || len(files) != 1 {
+		t.Errorf("%d files are left, %v", len(files), err)
 	}
 }

@@ -81,31 +81,40 @@ func parseStat(data []byte) (Info, error) {
 	if err != nil {
 		return Info{}, fmt.Errorf("malformed stat: %v", err)
 	}
-	// rest[0] is field 3, the state; field N is rest[N-3].
-	rest := strings.Fields(string(data[end+1:]))
-	if len(rest) < 20 || len(rest[0]) != 1 {
-		return Info{}, errors.New("malformed stat: too few fields")
+	info := Info{ID: ID{PID: pid}, Comm: string(data[open+1 : end])}
+	rest := data[end+1:]
+	state, rest := field(rest) // field 3
+	if len(state) != 1 {
+		return Info{}, errors.New("malformed stat: no state")
 	}
-	var nums [6]int // fields 4 to 8
-	for i := 1; i <= 5; i++ {
-		if nums[i], err = strconv.Atoi(rest[i]); err != nil {
+	info.State = state[0]
+	tty := 0
+	for _, to := range []*int{&info.PPID, &info.PGrp, &info.Session, &tty, &info.TPGID} { // fields 4 to 8
+		var text []byte
+		text, rest = field(rest)
+		if *to, err = strconv.Atoi(string(text)); err != nil {
 			return Info{}, fmt.Errorf("malformed stat: %v", err)
 		}
 	}
-	start := rest[19]
-	if _, err := strconv.ParseUint(start, 10, 64); err != nil {
+	info.TTY = ttyNumber(tty)
+	for range 13 { // fields 9 to 21
+		_, rest = field(rest)
+	}
+	start, _ := field(rest) // field 22
+	if _, err := strconv.ParseUint(string(start), 10, 64); err != nil {
 		return Info{}, fmt.Errorf("malformed stat: %v", err)
 	}
-	return Info{
-		ID:      ID{PID: pid, Start: start},
-		PPID:    nums[1],
-		PGrp:    nums[2],
-		Session: nums[3],
-		TTY:     ttyNumber(nums[4]),
-		TPGID:   nums[5],
-		State:   rest[0][0],
-		Comm:    string(data[open+1 : end]),
-	}, nil
+	info.Start = string(start)
+	return info, nil
+}
+
+// field takes the next word off a line; a listing reads a thousand lines of 52.
+func field(line []byte) (word, rest []byte) {
+	line = bytes.TrimLeft(line, " \n")
+	if i := bytes.IndexAny(line, " \n"); i >= 0 {
+		return line[:i], line[i:]
+	}
+	return line, nil
 }
 
 // ttyNumber turns the kernel's 32-bit encoding (major in bits 8-19, minor in the
