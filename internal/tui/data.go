@@ -1,0 +1,136 @@
+package tui
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"peermux/internal/switchboard"
+)
+
+// Messages to the model.
+type (
+	changed  struct{}          // something happened in the home
+	happened switchboard.Event // one event of the fleet
+	listed   struct {          // the sessions as they are
+		result switchboard.ListResult
+		err    error
+	}
+	previewed struct { // what the selected session shows
+		name string
+		mode string
+		read switchboard.SessionRead
+		err  error
+	}
+	opened struct { // mail of a box, looked at
+		box  string // target whose mail it is; "" is the person's own
+		read switchboard.ReadResult
+		err  error
+	}
+	told struct { // what came of an action
+		text string
+		err  error
+	}
+	aged struct{} // ages have to be drawn anew
+)
+
+const (
+	// settle is how long after a file event the sessions are looked at, so that a
+	// burst of events costs one look; a change has to show within 200 ms.
+	settle = 60 * time.Millisecond
+	// ageEvery is how often ages are drawn anew when nothing happens.
+	ageEvery = 10 * time.Second
+	// history is how far back the conversation begins.
+	history = 12 * time.Hour
+	// maxEvents bounds the conversation that is kept.
+	maxEvents = 2000
+)
+
+// follow sends a message for whatever happens in the home, until ctx ends.
+func follow(ctx context.Context, b *switchboard.Board, send func(tea.Msg)) {
+	go followEvents(ctx, b, send)
+	kicks := make(chan struct{}, 1)
+	for _, dir := range []string{"sessions", "status", "wake", "drops"} {
+		events, stop := b.Watch.Dir(filepath.Join(b.Home, dir))
+		defer stop()
+		go forward(ctx, events, kicks)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-kicks:
+		}
+		timer := time.NewTimer(settle)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+			send(changed{})
+		}
+	}
+}
+
+func forward(ctx context.Context, from <-chan struct{}, to chan<- struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-from:
+			if !ok {
+				return
+			}
+			select {
+			case to <- struct{}{}:
+			default: // one is pending already
+			}
+		}
+	}
+}
+
+func followEvents(ctx context.Context, b *switchboard.Board, send func(tea.Msg)) {
+	err := b.Events(ctx, switchboard.EventsRequest{Since: b.Now().Add(-history), Follow: true}, func(e switchboard.Event) error {
+		send(happened(e))
+		return ctx.Err()
+	})
+	if err != nil && ctx.Err() == nil {
+		send(told{err: err})
+	}
+}
+
+// list looks at the sessions.
+func (m *model) list() tea.Cmd {
+	request := switchboard.ListRequest{Scope: m.scope}
+	return func() tea.Msg {
+		res, err := m.board.List(m.ctx, m.actor, request)
+		return listed{res, err}
+	}
+}
+
+// preview reads what the selected session shows.
+func (m *model) preview() tea.Cmd {
+	s, ok := m.selected()
+	if !ok || m.strip {
+		return nil
+	}
+	mode := m.previewMode
+	return func() tea.Msg {
+		read, err := m.board.ReadSession(m.ctx, m.actor, switchboard.ReadSessionRequest{Name: handle(s), Mode: mode, Limit: 6, MaxBytes: 6 << 10})
+		return previewed{s.Name, mode, read, err}
+	}
+}
+
+// handle is a target that means exactly this session.
+func handle(s switchboard.SessionRow) string {
+	if s.SessionID != "" {
+		return s.SessionID
+	}
+	return s.Name
+}
+
+func age() tea.Cmd {
+	return tea.Tick(ageEvery, func(time.Time) tea.Msg { return aged{} })
+}

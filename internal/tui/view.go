@@ -1,0 +1,213 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"peermux/internal/frame"
+	"peermux/internal/switchboard"
+	"peermux/registry"
+)
+
+// look holds the styles. The basic sixteen colours are the terminal's own, so
+// they suit light and dark; nothing is said by colour alone.
+type look struct{ bold, dim, idle, working, waiting, trouble, cursor lipgloss.Style }
+
+func styles() look {
+	s := lipgloss.NewStyle
+	return look{
+		bold: s().Bold(true), dim: s().Faint(true), idle: s().Faint(true),
+		working: s().Foreground(lipgloss.Color("2")), waiting: s().Foreground(lipgloss.Color("3")).Bold(true),
+		trouble: s().Foreground(lipgloss.Color("1")).Bold(true), cursor: s().Reverse(true),
+	}
+}
+
+func (m *model) View() tea.View {
+	v := tea.NewView(strings.Join(m.lines(), "\n"))
+	v.AltScreen = true
+	v.WindowTitle = "peermux"
+	return v
+}
+
+// lines is the whole screen, exactly as high and at most as wide as the terminal.
+func (m *model) lines() []string {
+	var body []string
+	room := max(1, m.height-m.footerHeight())
+	switch m.screen {
+	case mailbox:
+		body = m.mailLines(room)
+	case thread:
+		body = m.threadLines(room)
+	case keysHelp:
+		body = helpLines()
+	default:
+		body = m.overviewLines(room)
+	}
+	body = fill(body, room)
+	return m.fit(append(body, m.footer()...))
+}
+
+func fill(lines []string, n int) []string {
+	if len(lines) > n {
+		return lines[:n]
+	}
+	for len(lines) < n {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+func (m *model) fit(lines []string) []string {
+	for i, l := range lines {
+		lines[i] = ansi.Truncate(l, m.width, "…")
+	}
+	return lines
+}
+
+func (m *model) footerHeight() int {
+	if m.strip && m.asking == none && m.message == "" {
+		return 0
+	}
+	return 1
+}
+
+// footer is the input line, what came of the last action, or the keys.
+func (m *model) footer() []string {
+	st := styles()
+	s, _ := m.selected()
+	switch {
+	case m.footerHeight() == 0:
+		return nil
+	case m.asking != none:
+		whom := s.Name
+		if mail, ok := m.current1(); ok && m.asking == toReply {
+			whom = mail.From.Name
+		}
+		return []string{st.bold.Render(m.asking.label(whom)) + m.input.View()}
+	case m.message != "" && m.failed:
+		return []string{st.trouble.Render("! ") + frame.Line(m.message, m.width)}
+	case m.message != "":
+		return []string{frame.Line(m.message, m.width)}
+	case m.screen == mailbox:
+		return []string{st.dim.Render("j k select  r reply  d done  x mark all read  esc back")}
+	case m.screen != overview:
+		return []string{st.dim.Render("esc back")}
+	}
+	return []string{st.dim.Render("enter jump  s send  a ask  w wake  m its mail  i your mail  t thread  / filter  tab focus  v view  g scope  ? keys  q quit")}
+}
+
+func (m *model) overviewLines(room int) []string {
+	head := []string{m.header()}
+	if m.listErr != nil {
+		return append(head, styles().trouble.Render("! ")+switchboard.AsError(m.listErr).Message)
+	}
+	if m.strip {
+		return append(head, m.sessionLines(room-1)...)
+	}
+	lines := append(head, m.sessionLines(max(3, room/2))...)
+	for _, ring := range m.rings {
+		lines = append(lines, styles().trouble.Render("ring: ")+strings.Join(ring, " → ")+" wait for each other")
+	}
+	left := room - len(lines) - 1
+	if left < 3 {
+		return lines
+	}
+	return append(lines, m.below(left)...)
+}
+
+// below puts the conversation and the preview side by side where there is room,
+// else shows the one that has the focus.
+func (m *model) below(room int) []string {
+	st := styles()
+	if m.width < 110 {
+		if m.talkFocus {
+			return append([]string{m.rule("conversation" + m.filtered())}, m.talkLines(room, m.width)...)
+		}
+		half := room / 2
+		lines := append([]string{m.rule("conversation" + m.filtered())}, fill(m.talkLines(half, m.width), half)...)
+		if room-half < 3 {
+			return lines
+		}
+		return append(append(lines, m.rule(m.previewTitle())), m.previewLines(room-half-1, m.width)...)
+	}
+	left := m.width * 11 / 20
+	right := m.width - left - 3
+	talk := fill(m.talkLines(room, left), room)
+	shown := fill(m.previewLines(room, right), room)
+	lines := []string{pad(rule("conversation"+m.filtered(), left), left) + st.dim.Render(" ┬ ") + rule(m.previewTitle(), right)}
+	for i := range talk {
+		lines = append(lines, pad(talk[i], left)+st.dim.Render(" │ ")+ansi.Truncate(shown[i], right, "…"))
+	}
+	return lines
+}
+
+func (m *model) filtered() string {
+	if m.filter == "" {
+		return ""
+	}
+	return " with " + frame.Line(m.filter, 30)
+}
+
+func (m *model) rule(title string) string { return rule(title, m.width) }
+
+func rule(title string, width int) string {
+	line := "── " + title + " "
+	if n := width - ansi.StringWidth(line); n > 0 {
+		line += strings.Repeat("─", n)
+	}
+	return styles().dim.Render(ansi.Truncate(line, width, ""))
+}
+
+func pad(s string, width int) string {
+	s = ansi.Truncate(s, width, "…")
+	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
+}
+
+// header says what is shown and what needs the person.
+func (m *model) header() string {
+	st := styles()
+	waiting, working := 0, 0
+	for _, s := range m.sessions {
+		switch s.Status {
+		case registry.Waiting:
+			waiting++
+		case registry.Working:
+			working++
+		}
+	}
+	where := m.scope
+	if m.scope == switchboard.ScopeProject {
+		where = "project " + base(m.actor.Project)
+	}
+	line := st.bold.Render("peermux") + "  " + where + fmt.Sprintf("  %d sessions, %d working", len(m.sessions), working)
+	if waiting > 0 {
+		line += "  " + st.waiting.Render(fmt.Sprintf("⏳ %d wait for you", waiting))
+	}
+	if m.talkFocus {
+		line += st.dim.Render("  [conversation]")
+	}
+	return line
+}
+
+func base(path string) string {
+	return frame.Line(path[strings.LastIndexByte(path, '/')+1:], 40)
+}
+
+// since is how long ago, in one unit.
+func (m *model) since(t time.Time) string {
+	d := m.now().Sub(t)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
