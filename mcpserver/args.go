@@ -153,19 +153,6 @@ func (n number) read(v *float64) (value int, note string, err error) {
 	return int(*v), "", nil
 }
 
-// oneOf checks a word against the ones a parameter takes; empty is the default.
-func oneOf(name, value string, words ...string) error {
-	if value == "" {
-		return nil
-	}
-	for _, w := range words {
-		if value == w {
-			return nil
-		}
-	}
-	return badRequest("%s has to be one of %s, and %q was given", name, strings.Join(words, ", "), value)
-}
-
 func badRequest(format string, args ...any) error {
 	return &switchboard.Error{Code: switchboard.CodeBadRequest, Message: fmt.Sprintf(format, args...)}
 }

@@ -27,7 +27,8 @@ func names(res switchboard.ListResult) []string {
 func TestListReach(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	ann, ben := k.join("ann"), k.join("ben")
+	ann := k.join("ann")
+	k.join("ben")
 	far := k.join("far").at(k.repository("elsewhere"))
 	headless := k.join("batch")
 	headless.entry.Client.Mode = registry.Headless
@@ -41,8 +42,8 @@ func TestListReach(t *testing.T) {
 		want  []string
 	}{
 		{"own project", ann.actor(), switchboard.ListRequest{}, []string{"ann", "ben"}},
-		{"global, but not allowed to reach it", ann.actor(), switchboard.ListRequest{Scope: "global"}, []string{"ann", "ben"}},
-		{"another project, out of reach", ann.actor(), switchboard.ListRequest{Project: far.entry.Project}, []string{}},
+		{"global", ann.actor(), switchboard.ListRequest{Scope: "global"}, []string{"ann", "ben", "far"}},
+		{"another project", ann.actor(), switchboard.ListRequest{Project: far.entry.Project}, []string{"far"}},
 		{"with headless ones", ann.actor(), switchboard.ListRequest{All: true}, []string{"ann", "batch", "ben"}},
 		{"the person sees all", k.person(), switchboard.ListRequest{Scope: "global"}, []string{"ann", "ben", "far"}},
 	}
@@ -64,7 +65,9 @@ func TestListReach(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(k.home, "sessions", fmt.Sprint(gone.entry.PID, ".json"))); err != nil {
 		t.Errorf("the list removed an entry: %v", err)
 	}
-	_ = ben
+	// Whom one sees is not whom one may write to.
+	_, err = ann.send("far", "x")
+	refused(t, err, switchboard.CodeOutOfScope)
 }
 
 func TestListRow(t *testing.T) {
