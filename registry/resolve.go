@@ -144,33 +144,34 @@ type matcher struct {
 	// personal: the text names one session for certain, so that it can also
 	// mean the asker or somebody out of reach.
 	personal bool
-	matches  func(target string, e Entry) bool
+	matches  func(target string, e *Entry) bool
 }
 
 func matchers() []matcher {
 	return []matcher{
-		{true, func(t string, e Entry) bool { return e.SessionID == t || e.Name == t }},
-		{true, func(t string, e Entry) bool { return strings.HasPrefix(t, "%") && e.Tmux != nil && e.Tmux.Pane == t }},
+		{true, func(t string, e *Entry) bool { return e.SessionID == t || e.Name == t }},
+		{true, func(t string, e *Entry) bool { return strings.HasPrefix(t, "%") && e.Tmux != nil && e.Tmux.Pane == t }},
 		{true, hasPID},
-		{false, func(t string, e Entry) bool { return e.Listed() && e.Tmux != nil && e.Tmux.Session == t }},
-		{false, func(t string, e Entry) bool { return e.Listed() && e.Client.Kind == t }},
-		{true, func(t string, e Entry) bool { return len(t) >= MinPrefix && strings.HasPrefix(e.SessionID, t) }},
+		{false, func(t string, e *Entry) bool { return e.Listed() && e.Tmux != nil && e.Tmux.Session == t }},
+		{false, func(t string, e *Entry) bool { return e.Listed() && e.Client.Kind == t }},
+		{true, func(t string, e *Entry) bool { return len(t) >= MinPrefix && strings.HasPrefix(e.SessionID, t) }},
 	}
 }
 
-func hasPID(target string, e Entry) bool {
+func hasPID(target string, e *Entry) bool {
 	digits, ok := strings.CutPrefix(target, "pid:")
 	pid, err := strconv.Atoi(digits)
 	return ok && err == nil && pid > 0 && (e.PID == pid || e.Client.PID == pid)
 }
 
 func resolveSession(target string, reach Reach, live []Entry) (Target, error) {
-	var self, others, beyond []Entry
-	for _, e := range live {
+	var self, others, beyond []*Entry
+	for i := range live {
+		e := &live[i]
 		switch {
-		case reach.IsSelf(e):
+		case reach.IsSelf(*e):
 			self = append(self, e)
-		case reach.Includes(e):
+		case reach.Includes(*e):
 			others = append(others, e)
 		default:
 			beyond = append(beyond, e)
@@ -178,15 +179,20 @@ func resolveSession(target string, reach Reach, live []Entry) (Target, error) {
 	}
 	outside := false
 	for _, m := range matchers() {
-		found := filter(others, func(e Entry) bool { return m.matches(target, e) })
+		var found []*Entry
+		for _, e := range others {
+			if m.matches(target, e) {
+				found = append(found, e)
+			}
+		}
 		switch {
 		case len(found) == 1:
-			e := found[0]
+			e := *found[0]
 			return Target{Kind: ToSession, Entry: &e, Box: e.Box, Name: e.Name}, nil
 		case len(found) > 1:
-			return Target{}, ambiguous(target, found, others)
+			return Target{}, ambiguous(target, found, live)
 		}
-		matches := func(e Entry) bool { return m.personal && m.matches(target, e) }
+		matches := func(e *Entry) bool { return m.personal && m.matches(target, e) }
 		if slices.ContainsFunc(self, matches) {
 			return Target{}, &TargetError{Code: SelfTarget, Message: fmt.Sprintf("%q is this session itself", target)}
 		}
@@ -199,21 +205,11 @@ func resolveSession(target string, reach Reach, live []Entry) (Target, error) {
 	return Target{}, unknown(target, others)
 }
 
-func filter(entries []Entry, keep func(Entry) bool) []Entry {
-	var kept []Entry
-	for _, e := range entries {
-		if keep(e) {
-			kept = append(kept, e)
-		}
-	}
-	return kept
-}
-
-func ambiguous(target string, found, others []Entry) *TargetError {
+func ambiguous(target string, found []*Entry, live []Entry) *TargetError {
 	err := &TargetError{Code: AmbiguousTarget}
 	var names []string
 	for _, e := range found {
-		c := Candidate{Target: e.Handle(others), Name: e.Name, SessionID: e.SessionID, Client: e.Client.Kind}
+		c := Candidate{Target: e.Handle(live), Name: e.Name, SessionID: e.SessionID, Client: e.Client.Kind}
 		if e.Tmux != nil {
 			c.Pane = e.Tmux.Pane
 		}
@@ -228,8 +224,8 @@ func ambiguous(target string, found, others []Entry) *TargetError {
 // its session id, else the pid of its server.
 func (e Entry) Handle(among []Entry) string {
 	sameName := 0
-	for _, other := range among {
-		if other.Name == e.Name {
+	for i := range among {
+		if among[i].Name == e.Name {
 			sameName++
 		}
 	}
@@ -242,7 +238,7 @@ func (e Entry) Handle(among []Entry) string {
 	return "pid:" + strconv.Itoa(e.PID)
 }
 
-func unknown(target string, others []Entry) *TargetError {
+func unknown(target string, others []*Entry) *TargetError {
 	var names []string
 	for _, e := range others {
 		if e.Name != "" {
