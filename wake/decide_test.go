@@ -14,7 +14,7 @@ import (
 
 // sample is one captured screen of a real client, with what the client's own
 // session file said at that moment.
-func sample(t *testing.T, path string) Facts {
+func sample(t testing.TB, path string) Facts {
 	t.Helper()
 	f := Facts{
 		Client: "claude", ClientAlive: true, Unshown: 1, Status: "unknown",
@@ -45,7 +45,7 @@ func sample(t *testing.T, path string) Facts {
 	return f
 }
 
-func readMeta(t *testing.T, path string, f *Facts) {
+func readMeta(t testing.TB, path string, f *Facts) {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {

@@ -37,6 +37,14 @@ type standIn struct {
 }
 
 func TestMain(m *testing.M) {
+	switch os.Getenv("PEERMUX_TEST_HOST") {
+	case "host":
+		hostMain()
+		return
+	case "leader":
+		leaderMain()
+		return
+	}
 	if conf := os.Getenv("PEERMUX_STANDIN"); conf != "" {
 		var s standIn
 		if err := json.Unmarshal([]byte(conf), &s); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ const pasted = `"\x1b[200~` + Line + `\x1b[201~"`
 
 // rig is a stand-in in a pane of a tmux server of its own, with mail in its box.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	runner *tmux.Runner
 	waker  *Waker
 	entry  registry.Entry
@@ -32,7 +33,7 @@ type rig struct {
 }
 
 // start brings up a stand-in with one unshown message.
-func start(t *testing.T, s standIn) *rig {
+func start(t testing.TB, s standIn) *rig {
 	t.Helper()
 	r := prepare(t, s.Kind)
 	r.launch(s)
@@ -40,7 +41,7 @@ func start(t *testing.T, s standIn) *rig {
 	return r
 }
 
-func prepare(t *testing.T, kind string) *rig {
+func prepare(t testing.TB, kind string) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pmx") // short: a socket's path is limited
 	if err != nil {
@@ -288,11 +289,11 @@ func TestStates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Signal(stopSignal); err != nil {
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
 		r.expect(r.wake(), Held)
-		if err := p.Signal(contSignal); err != nil {
+		if err := p.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
 		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
@@ -336,6 +337,52 @@ func TestStates(t *testing.T) {
 		r.entry.Client.PID, r.entry.Client.Start = self.PID, self.Start
 		r.entry.Client.Kind = "other"
 		r.mail("first")
+		r.expect(r.wake(), NoRoute)
+	})
+	t.Run("a server that was named with -L", func(t *testing.T) {
+		t.Parallel()
+		r := prepare(t, "claude")
+		// tmux makes <folder>/tmux-<uid>/<name> of it.
+		folder := filepath.Join(r.dir, fmt.Sprintf("tmux-%d", os.Getuid()))
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r.runner.Socket = filepath.Join(folder, "other")
+		r.launch(standIn{Kind: "claude"})
+		r.mail("first")
+		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
+	})
+	t.Run("an agent in a split, and another one active", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "claude"})
+		r.tmux("split-window", "-t", "%0", "cat >"+filepath.Join(r.dir, "neighbour")) // active now
+		r.until("the neighbour is up", func() bool { _, err := os.Stat(filepath.Join(r.dir, "neighbour")); return err == nil })
+		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
+		if got := r.file("neighbour"); got != "" {
+			t.Errorf("the neighbour got %q", got)
+		}
+	})
+	t.Run("a child that inherited the pane", func(t *testing.T) {
+		t.Parallel()
+		// A daemon started from a pane has its TMUX_PANE, and no right to it.
+		r := start(t, standIn{Kind: "claude"})
+		daemon := exec.Command("setsid", "sleep", "1000")
+		daemon.Env = []string{"PATH=" + os.Getenv("PATH"), "TMUX=" + r.runner.Socket + ",1,0", "TMUX_PANE=%0"}
+		daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := daemon.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := daemon.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+			_ = daemon.Wait() // it was killed
+		})
+		info, err := proc.Stat(daemon.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.entry.Client.Kind, r.entry.Client.PID, r.entry.Client.Start = "codex", info.PID, info.Start
 		r.expect(r.wake(), NoRoute)
 	})
 	t.Run("modes and urgency", func(t *testing.T) {

@@ -1,8 +1,0 @@
-package wake
-
-import "syscall"
-
-const (
-	stopSignal = syscall.SIGSTOP
-	contSignal = syscall.SIGCONT
-)
