@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 						"mail": mailCommand, "repomail": repoMailCommand, "feed": feedCommand,
 						"shown": shownCommand, "status": statusCommand, "entry": entryCommand,
 						"answer": answerCommand, "close": closeCommand, "asked": askedCommand,
-						"count": countCommand, "mkrepo": mkrepoCommand, "fifty": fiftyCommand, "units": unitsCommand, "drained": drainedCommand, "newer": newerCommand,
+						"count": countCommand, "mkrepo": mkrepoCommand, "fifty": fiftyCommand, "units": unitsCommand, "drained": drainedCommand, "newer": newerCommand, "transcript": transcriptCommand,
 					},
 				})
 			})
@@ -342,6 +342,21 @@ func newerCommand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	line := fmt.Sprintf(`{"t":"msg","id":%q,"v":2,"kind":"note","from":{},"to":{},"body":%q,"sent_at":"2026-03-14T15:09:26Z"}`, mailbox.NewID(time.Now()), args[1])
 	_, err = fmt.Fprintln(f, line)
+	ts.Check(err)
+	ts.Check(f.Close())
+}
+
+// transcript interrupted|prompt|context [ID] adds a line to the transcript, as
+// Claude Code 2.1.328 writes it, shortened.
+func transcriptCommand(ts *testscript.TestScript, _ bool, args []string) {
+	line := map[string]string{
+		"interrupted": `{"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"timestamp":%q}`,
+		"prompt":      `{"type":"user","message":{"role":"user","content":"go on"},"timestamp":%q}`,
+		"context":     `{"type":"attachment","attachment":{"type":"hook_additional_context","content":["id ` + args[len(args)-1] + `"]},"timestamp":%q}`,
+	}[args[0]]
+	f, err := os.OpenFile(filepath.Join(ts.Getenv("HOME"), "transcript.jsonl"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	ts.Check(err)
+	_, err = fmt.Fprintf(f, line+"\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00"))
 	ts.Check(err)
 	ts.Check(f.Close())
 }

@@ -50,18 +50,18 @@ func (h *hook) show(d *delivery) (sent bool, err error) {
 	return h.send(d, func(text string) error { return h.emit(text, nil) })
 }
 
-// addMail claims the session's own mail for the page.
-func (h *hook) addMail(d *delivery) error {
-	claim, err := h.mail.Claim(h.key, mailbox.ClaimOptions{
-		Reader: h.in.SessionID, Via: h.Event, Fits: known(d.page.Fits("")),
-	})
+// addMail claims the session's own mail for the page. again are messages that
+// were put out before and did not arrive; they come first.
+func (h *hook) addMail(d *delivery, again ...mailbox.Item) error {
+	fits := known(d.page.Fits(""))
+	again = slices.DeleteFunc(again, func(it mailbox.Item) bool { return !fits(it.Message) })
+	claim, err := h.mail.Claim(h.key, mailbox.ClaimOptions{Reader: h.in.SessionID, Via: h.Event, Fits: fits})
 	if err != nil {
 		return err
 	}
 	d.claims = append(d.claims, claim)
-	d.shows(d.page.Mail(claim.Messages, frame.Section{
-		More: h.more(claim.More, claim.Messages), Late: h.lateQuestions(claim.Messages),
-	}))
+	items := append(again, claim.Messages...)
+	d.shows(d.page.Mail(items, frame.Section{More: h.more(claim.More, items), Late: h.lateQuestions(items)}))
 	return nil
 }
 

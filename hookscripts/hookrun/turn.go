@@ -33,7 +33,36 @@ func (h *hook) prompt() (int, error) {
 	if typed(h.in.Prompt) {
 		mark = typedMark
 	}
-	return 0, errors.Join(h.status(registry.Working), h.note(mark), h.midTurn())
+	err := errors.Join(h.status(registry.Working), h.note(mark))
+	again, lostErr := h.again()
+	return 0, errors.Join(err, lostErr, h.midTurn(again...))
+}
+
+// again are the messages that the person's Esc has kept from the model, recorded
+// as shown by this event now.
+func (h *hook) again() ([]mailbox.Item, error) {
+	if h.Client != registry.Claude {
+		return nil, nil
+	}
+	lost, err := h.lost()
+	if err != nil || len(lost) == 0 {
+		return nil, err
+	}
+	fresh, err := h.mail.Remind(h.key, mailbox.Shown{By: h.in.SessionID, Via: h.Event}, ids(lost))
+	return only(lost, fresh), err
+}
+
+func ids(items []mailbox.Item) []string {
+	var list []string
+	for _, it := range items {
+		list = append(list, it.ID)
+	}
+	return list
+}
+
+// only are the items with these ids.
+func only(items []mailbox.Item, ids []string) []mailbox.Item {
+	return slices.DeleteFunc(items, func(it mailbox.Item) bool { return !slices.Contains(ids, it.ID) })
 }
 
 // tool is PreToolUse and PostToolUse: the turn goes on.
@@ -42,9 +71,9 @@ func (h *hook) tool() (int, error) {
 }
 
 // midTurn shows what came since the last look.
-func (h *hook) midTurn() error {
+func (h *hook) midTurn(again ...mailbox.Item) error {
 	d := h.newDelivery()
-	err := h.addMail(d)
+	err := h.addMail(d, again...)
 	if h.Event == "UserPromptSubmit" {
 		err = errors.Join(err, h.addRepository(d))
 	}
@@ -83,16 +112,21 @@ func (h *hook) wokenTurn() bool {
 	return h.last.Hooks[wokenMark].After(h.last.Hooks[typedMark])
 }
 
+// turnBegan is when the last prompt before this event came.
+func (h *hook) turnBegan() time.Time {
+	if h.wokenTurn() {
+		return h.last.Hooks[wokenMark]
+	}
+	return h.last.Hooks[typedMark]
+}
+
 // continued counts how often Stop has kept this turn going.
 func (h *hook) continued() int {
 	state, err := h.mail.State(h.key)
 	if err != nil {
 		return turnCap
 	}
-	began := h.last.Hooks[typedMark]
-	if h.wokenTurn() {
-		began = h.last.Hooks[wokenMark]
-	}
+	began := h.turnBegan()
 	var batches []time.Time
 	for _, it := range state.Items {
 		for _, s := range it.Shown {
@@ -121,17 +155,14 @@ func (h *hook) addReminder(d *delivery) error {
 		return nil
 	}
 	typedAt := h.last.Hooks[typedMark]
-	var ids []string
-	for _, it := range owed {
-		if n := len(it.Shown); n > 0 && it.Shown[n-1].At.After(typedAt) {
-			ids = append(ids, it.ID)
-		}
-	}
-	fresh, err := h.mail.Remind(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaReminder}, ids)
+	owed = slices.DeleteFunc(owed, func(it mailbox.Item) bool {
+		return len(it.Shown) == 0 || it.Shown[len(it.Shown)-1].At.Before(typedAt)
+	})
+	fresh, err := h.mail.Remind(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaReminder}, ids(owed))
 	if err != nil {
 		return err
 	}
-	d.page.Remind(slices.DeleteFunc(owed, func(it mailbox.Item) bool { return !slices.Contains(fresh, it.ID) }))
+	d.page.Remind(only(owed, fresh))
 	d.shows(fresh)
 	return nil
 }

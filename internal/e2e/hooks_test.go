@@ -47,6 +47,7 @@ func TestHooks(t *testing.T) {
 		})
 	}
 	t.Run("claude/subagent", func(t *testing.T) { hookSubagent(t, claude) })
+	t.Run("claude/escape", func(t *testing.T) { hookEscape(t, claude) })
 	t.Run("claude/foreign hooks", func(t *testing.T) {
 		for n := range 3 {
 			ran, err := os.ReadFile(foreignLog(b, n))
@@ -211,4 +212,32 @@ func hookSubagent(t *testing.T, s *session) {
 			t.Errorf("a subagent got the mail: %s", around(string(q.Body), mail))
 		}
 	}
+}
+
+// hookEscape: Esc while a tool runs makes Claude forget what came before the
+// tool; the next prompt brings it again.
+func hookEscape(t *testing.T, s *session) {
+	s.say(t, "wait [[delay 4]] "+s.shell("tail -f /dev/null")+" [[say never]]")
+	mail := s.post(t)
+	eventually(t, 20*time.Second, "PreToolUse to show the mail", func() bool {
+		boxes, err := filepath.Glob(filepath.Join(s.b.home, ".peermux", "boxes", "*", "journal.jsonl"))
+		must(t, err)
+		for _, box := range boxes {
+			raw, err := os.ReadFile(box)
+			must(t, err)
+			if _, after, sent := strings.Cut(string(raw), mail); sent {
+				return strings.Contains(after, `"via":"PreToolUse"`)
+			}
+		}
+		return false
+	})
+	s.key(t, "Escape")
+	s.waitIdle(t, 20*time.Second)
+	if n := s.told(mail); n != 0 {
+		t.Errorf("the mail reached the model %d times before the interruption; this client no longer needs the case", n)
+	}
+	s.say(t, "next [[say after-escape]]")
+	s.waitTold(t, 10*time.Second, mail)
+	s.waitIdle(t, 20*time.Second)
+	s.once(t, mail)
 }

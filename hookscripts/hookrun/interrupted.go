@@ -1,0 +1,107 @@
+package hookrun
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"peermux/mailbox"
+)
+
+// Esc drops what a PreToolUse hook has said: Claude Code keeps its context until
+// the tool has run, and forgets it when the person refuses the tool or interrupts
+// it (2.1.197 and 2.1.328; Codex 0.171.0 keeps it). No event tells. But Claude's
+// transcript has a line about each interruption, and it has every context that
+// reached the model.
+const (
+	interruption = "[Request interrupted by user" // "…]" or "… for tool use]"
+	recentTail   = 64 << 10                       // where a line about the last turn's end is
+	turnTail     = 8 << 20                        // more than a turn writes
+)
+
+// lost are the messages that were put out in the turn that the person has just
+// interrupted and never reached the model.
+func (h *hook) lost() ([]mailbox.Item, error) {
+	f, err := os.OpenFile(h.in.Transcript, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil // no transcript, no sign of a loss
+	}
+	defer f.Close()
+	recent, err := tail(f, recentTail)
+	if err != nil {
+		return nil, err
+	}
+	interrupted, ok := lastInterruption(recent)
+	if !ok {
+		return nil, nil
+	}
+	state, err := h.mail.State(h.key)
+	if err != nil {
+		return nil, err
+	}
+	began := h.turnBegan()
+	var items []mailbox.Item
+	var turn []byte
+	for _, it := range state.Items {
+		n := len(it.Shown)
+		if n == 0 || it.Answered != "" || it.Closed != "" || !inTurn(it.Shown[n-1], began, interrupted) {
+			continue
+		}
+		if turn == nil {
+			if turn, err = tail(f, turnTail); err != nil {
+				return nil, err
+			}
+		}
+		if !bytes.Contains(turn, []byte(it.ID)) {
+			it.PossiblySeen = true
+			items = append(items, it)
+		}
+	}
+	return items, nil
+}
+
+// inTurn reports whether a hook showed something within a turn, not a tool or a
+// command, whose output is the model's for certain.
+func inTurn(s mailbox.Shown, began, ended time.Time) bool {
+	return s.At.After(began) && s.At.Before(ended) && actions("claude")[s.Via] != nil
+}
+
+// lastInterruption finds the last line of a transcript's end that says that the
+// person has interrupted the turn.
+func lastInterruption(end []byte) (at time.Time, ok bool) {
+	i := bytes.LastIndex(end, []byte(interruption))
+	if i < 0 {
+		return time.Time{}, false
+	}
+	line := end[bytes.LastIndexByte(end[:i], '\n')+1:]
+	if n := bytes.IndexByte(line, '\n'); n >= 0 {
+		line = line[:n]
+	}
+	var said struct {
+		Type      string    `json:"type"`
+		Timestamp time.Time `json:"timestamp"`
+		Message   struct {
+			Content []struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"message"`
+	}
+	if json.Unmarshal(line, &said) != nil || said.Type != "user" || len(said.Message.Content) == 0 {
+		return time.Time{}, false // the words occur in something else
+	}
+	return said.Timestamp, strings.HasPrefix(said.Message.Content[0].Text, interruption)
+}
+
+// tail reads the last n bytes of a file.
+func tail(f *os.File, n int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	n = min(n, info.Size())
+	return io.ReadAll(io.NewSectionReader(f, info.Size()-n, n))
+}
