@@ -67,7 +67,7 @@ func (m *model) open(target string) tea.Cmd {
 
 // reopen refreshes the mailbox that is on the screen.
 func (m *model) reopen() tea.Cmd {
-	if m.screen != mailbox {
+	if m.screen != mailPage {
 		return nil
 	}
 	return m.open(m.mail.box)

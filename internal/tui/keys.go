@@ -52,7 +52,7 @@ func (m *model) key(msg tea.Msg) tea.Cmd {
 	switch m.screen {
 	case overview:
 		return m.overviewKey(k)
-	case mailbox:
+	case mailPage:
 		return m.mailKey(k)
 	}
 	if k == "esc" || k == "q" || k == "?" || k == "t" {
@@ -88,12 +88,12 @@ func (m *model) overviewKey(k string) tea.Cmd {
 	case "/":
 		return m.ask(toFilter, m.filter)
 	case "?":
-		m.screen = keysHelp
+		m.screen = helpPage
 	case "i":
 		return m.open("")
 	case "t":
 		if e, ok := m.current(); ok {
-			m.root, m.screen = e.MessageID, thread
+			m.root, m.screen = e.MessageID, threadPage
 		}
 	default:
 		return m.sessionKey(k)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,16 +10,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"peermux/internal/switchboard"
+	"peermux/registry"
 )
 
-// screen is what fills the terminal.
-type screen int
+// page is what fills the terminal.
+type page int
 
 const (
-	overview screen = iota
-	mailbox         // mail of the person or of the selected session
-	thread          // one conversation
-	keysHelp
+	overview   page = iota
+	mailPage        // mail of the person or of the selected session
+	threadPage      // one conversation
+	helpPage
 )
 
 // model is the whole state of the screen.
@@ -48,7 +50,7 @@ type model struct {
 	previewMode string
 	preview1    previewed
 
-	screen screen
+	screen page
 	mail   opened
 	cursor int // in the mailbox
 	root   string
@@ -91,7 +93,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case previewed:
 		m.preview1 = msg
 	case opened:
-		m.mail, m.screen = msg, mailbox
+		m.mail, m.screen = msg, mailPage
 		m.cursor = min(m.cursor, max(0, len(msg.read.Messages)-1))
 		m.say("", msg.err)
 	case told:
@@ -120,10 +122,19 @@ func (m *model) take(l listed) tea.Cmd {
 		return nil
 	}
 	m.sessions, m.rings = l.result.Sessions, l.result.Rings
+	// Who waits for the person comes first, where also a strip shows it.
+	slices.SortStableFunc(m.sessions, func(a, b switchboard.SessionRow) int { return rank(a) - rank(b) })
 	if _, ok := m.selected(); !ok && len(m.sessions) > 0 {
 		m.chosen = key(m.sessions[0])
 	}
 	return m.preview()
+}
+
+func rank(s switchboard.SessionRow) int {
+	if s.Status == registry.Waiting {
+		return 0
+	}
+	return 1
 }
 
 // key is a session's identity on this screen.

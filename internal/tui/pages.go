@@ -57,7 +57,8 @@ func (m *model) mailLine(mail switchboard.Mail) string {
 	if text == "" {
 		text = mail.Body
 	}
-	return frame.Line(fmt.Sprintf("%s %4s %-6s %-9s %s  %s", mark, m.since(mail.SentAt), mail.Kind, state, mail.From.Name, text), m.width)
+	return fmt.Sprintf("%s %4s %-6s %-9s %s  %s", mark, m.since(mail.SentAt), mail.Kind, state,
+		frame.Line(mail.From.Name, 30), frame.Line(text, m.width))
 }
 
 // threadLines is everything that belongs to one message: what it answers, and
@@ -69,7 +70,7 @@ func (m *model) threadLines(room int) []string {
 			lines = append(lines, "      "+m.eventLine(e))
 			continue
 		}
-		lines = append(lines, styles().bold.Render(frame.Line(fmt.Sprintf("%s %s  %s → %s", e.At.Local().Format("15:04:05"), e.Kind, e.From, e.To), m.width)))
+		lines = append(lines, styles().bold.Render(fmt.Sprintf("%s %s  %s → %s", e.At.Local().Format("15:04:05"), frame.Line(e.Kind, 20), frame.Line(e.From, 40), frame.Line(e.To, 40))))
 		for _, l := range wrap(frame.Clean(e.Body), m.width-6) {
 			lines = append(lines, "      "+l)
 		}

@@ -118,7 +118,7 @@ func (m *model) sessionLine(cols []column, s switchboard.SessionRow) string {
 }
 
 func used(cols []column) int {
-	n := 20 // for the last one
+	n := 12 // for the last one
 	for _, c := range cols {
 		n += c.width + 2
 	}
@@ -163,16 +163,17 @@ func (m *model) eventLine(e switchboard.Event) string {
 	case e.Event == switchboard.EventSent && e.Kind != "":
 		what = e.Kind
 	}
-	line := fmt.Sprintf("%s %-7s %s → %s", e.At.Local().Format("15:04:05"), what, e.From, e.To)
+	about := ""
 	switch {
 	case e.Event == switchboard.EventSent && e.Subject != "":
-		line += "  " + e.Subject
+		about = e.Subject
 	case e.Event == switchboard.EventSent:
-		line += "  " + e.Body
+		about = e.Body
 	case e.Via != "":
-		line += "  by " + e.Via
+		about = "by " + e.Via
 	}
-	line = frame.Line(line, 500)
+	line := fmt.Sprintf("%s %-7s %s → %s  %s", e.At.Local().Format("15:04:05"), frame.Line(what, 20),
+		frame.Line(e.From, 40), frame.Line(e.To, 40), frame.Line(about, 400))
 	if e.Event != switchboard.EventSent {
 		return styles().dim.Render(line)
 	}
@@ -201,6 +202,11 @@ func (m *model) previewLines(room, width int) []string {
 	if read.Text != "" {
 		for _, l := range strings.Split(strings.TrimRight(frame.Clean(read.Text), "\n "), "\n") {
 			lines = append(lines, ansi.Truncate(l, width, "…"))
+		}
+	}
+	if read.Text == "" && len(read.Turns) == 0 {
+		for _, note := range read.Notes {
+			lines = append(lines, wrap(note, width)...)
 		}
 	}
 	for _, t := range read.Turns {

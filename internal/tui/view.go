@@ -39,11 +39,11 @@ func (m *model) lines() []string {
 	var body []string
 	room := max(1, m.height-m.footerHeight())
 	switch m.screen {
-	case mailbox:
+	case mailPage:
 		body = m.mailLines(room)
-	case thread:
+	case threadPage:
 		body = m.threadLines(room)
-	case keysHelp:
+	case helpPage:
 		body = helpLines()
 	default:
 		body = m.overviewLines(room)
@@ -93,7 +93,7 @@ func (m *model) footer() []string {
 		return []string{st.trouble.Render("! ") + frame.Line(m.message, m.width)}
 	case m.message != "":
 		return []string{frame.Line(m.message, m.width)}
-	case m.screen == mailbox:
+	case m.screen == mailPage:
 		return []string{st.dim.Render("j k select  r reply  d done  x mark all read  esc back")}
 	case m.screen != overview:
 		return []string{st.dim.Render("esc back")}
