@@ -64,6 +64,7 @@ func (b *Board) Ask(ctx context.Context, a Actor, r AskRequest) (AskResult, Deli
 	if err := v.wait(ctx); err != nil {
 		return AskResult{}, nil, err
 	}
+	v.takeAnswers()
 	return v.result(len(r.Targets) > 0)
 }
 
@@ -247,6 +248,9 @@ func (v *vigil) deadlock(ctx context.Context, d dest, ring []edge) error {
 	e := refuse(CodeWouldDeadlock, "%s is waiting for you (%s), so nobody could answer; nothing was sent. "+
 		"Answer message %s of %s first, with reply_to_message, then ask again", d.label(), strings.Join(names, " → "), last.ask.ID, last.from.Name).
 		with("ring", names)
+	if len(v.request.Targets) > 1 {
+		return e // the question comes as mail; a claim would run out during the wait
+	}
 	if it, ok := v.question(ctx, last.ask.ID); ok {
 		e = e.with("question", Mail{
 			MessageID: it.ID, Kind: string(it.Kind), From: peerOf(it.From), Subject: frame.Line(it.Subject, 200),

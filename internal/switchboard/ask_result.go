@@ -26,7 +26,7 @@ func (v *vigil) result(several bool) (AskResult, Delivery, error) {
 	res.MessageID, res.TargetSessionID = q.id, q.dest.party.SessionID
 	res.Reply, res.State = q.reply, q.state
 	res.TimedOut = q.ended == timedOut
-	if q.ended != goesOn && !res.TimedOut {
+	if q.ended == turnEnded || q.ended == heldBack {
 		res.Ended = q.ended
 	}
 	if q.reply == nil {
@@ -69,11 +69,17 @@ func (v *vigil) next(q *inquiry) string {
 		"":           "the question is kept",
 		askCancelled: "the wait was cancelled",
 	}[q.state]
-	if q.ended == turnEnded {
+	switch q.ended {
+	case turnEnded:
 		state = name + "'s turn has ended without an answer; read_session shows what it said"
-	}
-	if q.ended == heldBack {
-		state += ", because it is waiting for its user"
+	case heldBack:
+		why := "it is waiting for its user"
+		if reason, _, ok := v.board.Waker.Held(q.dest.key); ok {
+			why += " (" + reason + ")"
+		}
+		state += ", because " + why
+	case elsewhere:
+		state = name + " sent you a plain message during the wait, which has been shown to you as mail"
 	}
 	return fmt.Sprintf("%s. Its answer will come to you as mail and name message %s; do not ask again. "+
 		"To make sure that it is owed, send_message with task: true and reply_to: %q", state, q.id, q.id)

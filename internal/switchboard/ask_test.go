@@ -259,6 +259,9 @@ func TestAskSeveralTargets(t *testing.T) {
 	ask := ann.ask(context.Background(), switchboard.AskRequest{Targets: []string{"ben", "cay", "nobody"}, Body: "ready?", Timeout: time.Second})
 	ben.mustReply(ben.awaitMail().ID, "ready")
 	q := cay.awaitMail()
+	if it, ok := ann.show(); ok {
+		t.Errorf("a hook was given %+v while the call waits", it)
+	}
 	ask.wait()
 	if ask.err != nil || len(ask.res.Replies) != 3 {
 		t.Fatalf("%+v, %v", ask.res, ask.err)

@@ -15,6 +15,7 @@ const (
 	heldBack  = "held"
 	peerEnded = "peer_gone"
 	plainNote = "plain_note"
+	elsewhere = "elsewhere" // what would have been handed over was shown by a hook
 )
 
 // sight is what is known of one question at one moment.

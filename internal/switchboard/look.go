@@ -135,31 +135,52 @@ func (v *vigil) followOwnMove() {
 	}
 }
 
-// lookForReply takes the answer if it is there.
+// lookForReply notices the answer. It is not taken yet: as long as the question
+// is open nobody else is given its answer, and a claim would run out while the
+// answers of others are waited for.
 func (v *vigil) lookForReply(q *inquiry) {
 	b := v.board
 	if may, err := b.Store.HasReplyTo(v.box, q.id); err == nil && !may {
 		return
 	}
-	claim, err := b.Store.Claim(v.box, mailbox.ClaimOptions{
-		Reader: v.actor.reader(), Via: viaAsk, OnlyReplyTo: q.id,
-		PID: v.actor.Process.PID, Start: v.actor.Process.Start, Limit: 1,
-	})
-	if err != nil || len(claim.Messages) == 0 {
-		// After a storage error the answer stays in the box; the next look tries
-		// again.
-		return
+	// After a storage error the answer stays in the box, and the next look tries
+	// again.
+	items, _, err := b.Store.Peek(v.box, mailbox.ClaimOptions{Reader: v.actor.reader(), OnlyReplyTo: q.id, Limit: 1})
+	if err == nil && len(items) > 0 {
+		q.over, q.answer = true, items[0].ID
 	}
-	v.take(q, claim)
 }
 
-// take ends a question with the message in the claim.
-func (v *vigil) take(q *inquiry, claim *mailbox.Claim) {
-	it := claim.Messages[0]
-	v.claims = append(v.claims, claim)
-	q.reply, q.over, q.state = answerOf(it), true, askAnswered
-	q.reply.Uncorrelated = it.ReplyTo != q.id
-	v.record(q, askAnswered, it.ID)
+// takeAnswers claims what the questions were answered with, and closes them.
+func (v *vigil) takeAnswers() {
+	for _, q := range v.inquiries {
+		if q.answer == "" {
+			continue
+		}
+		claim, err := v.board.Store.Claim(v.box, mailbox.ClaimOptions{
+			Reader: v.actor.reader(), Via: viaAsk, OnlyIDs: []string{q.answer}, OnlyReplyTo: q.correlation(),
+			PID: v.actor.Process.PID, Start: v.actor.Process.Start,
+		})
+		if err != nil || len(claim.Messages) == 0 {
+			// A hook was quicker with a plain message: it has been shown.
+			q.ended, q.state = elsewhere, "shown"
+			v.record(q, askTimedOut, "")
+			continue
+		}
+		v.claims = append(v.claims, claim)
+		q.reply, q.state = answerOf(claim.Messages[0]), askAnswered
+		q.reply.Uncorrelated = claim.Messages[0].ReplyTo != q.id
+		v.record(q, askAnswered, q.answer)
+	}
+}
+
+// correlation is what a claim of the answer asks for: a reply is kept back for
+// those who ask for it by its question, a plain message is not.
+func (q *inquiry) correlation() string {
+	if q.note != nil && q.answer == q.note.ID {
+		return ""
+	}
+	return q.id
 }
 
 // record writes how a question ended. From then on its answers are ordinary mail.
@@ -169,16 +190,14 @@ func (v *vigil) record(q *inquiry, how, replyID string) {
 	}
 }
 
-// cancel ends the wait without a result. What was taken is put back.
+// cancel ends the wait without a result. What was answered already is mail.
 func (v *vigil) cancel() {
 	for _, q := range v.inquiries {
-		if !q.over {
+		if q.id != "" && q.ended == goesOn {
 			q.over = true
 			v.record(q, askCancelled, "")
 		}
 	}
-	// What cannot be released comes back when the claim has run out.
-	_ = v.claims.Release()
 }
 
 // giveUp ends what is still open at the deadline. It is recorded first and looked
@@ -205,7 +224,7 @@ func (v *vigil) giveUpOn(q *inquiry, how, verdict string) {
 // end gives a question up before its time.
 func (v *vigil) end(q *inquiry, verdict string) {
 	if verdict == plainNote {
-		v.takeNote(q)
+		q.over, q.answer = true, q.note.ID
 		return
 	}
 	how := askTimedOut
@@ -217,17 +236,4 @@ func (v *vigil) end(q *inquiry, verdict string) {
 		q.err = refuse(CodePeerGone, "%s ended while you waited; your question %s is kept in its box and is shown if that conversation is resumed, and an answer would come as mail", q.dest.label(), q.id).
 			with("message_id", q.id)
 	}
-}
-
-// takeNote hands the plain message over as the answer, marked.
-func (v *vigil) takeNote(q *inquiry) {
-	claim, err := v.board.Store.Claim(v.box, mailbox.ClaimOptions{
-		Reader: v.actor.reader(), Via: viaAsk, OnlyIDs: []string{q.note.ID},
-		PID: v.actor.Process.PID, Start: v.actor.Process.Start,
-	})
-	if err != nil || len(claim.Messages) == 0 {
-		q.note, q.noteAt = nil, time.Time{} // a hook was quicker: it has been shown
-		return
-	}
-	v.take(q, claim)
 }

@@ -170,7 +170,7 @@ func (v *vigil) progress(q *inquiry) string {
 	if q.dest.entry == nil {
 		return text
 	}
-	switch status := v.board.StatusOf(*q.dest.entry); status.Word {
+	switch q.status.Word {
 	case registry.Working:
 		text += ", working"
 	case registry.Idle:

@@ -102,7 +102,6 @@ func (b *Board) replyParcel(a Actor, original found, body string) (parcel, error
 	if !original.feed && original.Kind != mailbox.KindTask {
 		p.answers = &original
 	}
-	p.awaited = b.isAwaited(p.dest.key, original.ID)
 	p.owed = original.Kind == mailbox.KindAsk && original.Answered == ""
 	return p, nil
 }
@@ -115,8 +114,17 @@ func replyUrgency(original mailbox.Item) string {
 	return ""
 }
 
+// isTaken reports whether somebody is showing the message, or has shown it.
+func (b *Board) isTaken(key, id string) bool {
+	it, err := b.Store.Trace(key, id)
+	return err == nil && (it.Claimed || len(it.Shown) > 0)
+}
+
 // isAwaited reports whether the receiver is blocked in exactly this question.
 func (b *Board) isAwaited(key, id string) bool {
+	if id == "" {
+		return false
+	}
 	asks, err := b.Store.OpenAsks(key)
 	if err != nil {
 		return false

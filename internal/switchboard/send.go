@@ -110,9 +110,6 @@ type parcel struct {
 	message mailbox.Message
 	answers *found // the message that this one answers, if any
 	wakes   bool
-	// awaited: the receiver is blocked in a question that this answers, so
-	// nobody needs waking.
-	awaited bool
 	// owed: the first answer to a question. No guard holds it back.
 	owed bool
 }
@@ -166,8 +163,13 @@ func (b *Board) nudge(ctx context.Context, p parcel, res *SendResult) {
 		res.Outlook, res.Why = foreseeElsewhere(p.dest, b.workersIn(p.dest.party.Project))
 		return
 	}
-	if p.awaited {
+	// Both are looked at after the message was stored: who still waits now, finds it.
+	switch {
+	case b.isAwaited(p.dest.key, p.message.ReplyTo):
 		res.Outlook, res.Why = ShownSoon, p.dest.label()+" is waiting for exactly this answer"
+		return
+	case b.isTaken(p.dest.key, res.MessageID):
+		res.Outlook, res.Why = ShownSoon, p.dest.label()+" is being shown the message already"
 		return
 	}
 	var result *wake.Result

@@ -58,6 +58,7 @@ type inquiry struct {
 	check   time.Time // when to read everything again
 
 	over   bool
+	answer string // id of the message that answers it
 	reply  *Answer
 	ended  string // verdict that ended it without an answer
 	state  string
