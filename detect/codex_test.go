@@ -205,3 +205,15 @@ func TestCodexBirths(t *testing.T) {
 		t.Errorf("an old report: got %+v", o)
 	}
 }
+
+func FuzzMeta(f *testing.F) {
+	f.Add([]byte(`{"threadId":"a","sessionId":"b","claudecode/toolUseId":"toolu_1"}`))
+	f.Add([]byte(`{"threadId":7,"sessionId":[]}`))
+	f.Add([]byte(`"x"`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := readMeta(data)
+		if m.subthread() && (m.threadID == m.sessionID || !validID(m.threadID)) {
+			t.Errorf("got %+v", m)
+		}
+	})
+}

@@ -23,7 +23,7 @@ func mode(f Facts, c client, transcript string) string {
 			return registry.Subagent
 		case c.role == program.Exec:
 			return registry.Headless
-		case c.role == program.Terminal && c.PID != 0, c.role == program.Daemon:
+		case c.role == program.Terminal, c.role == program.Daemon, c.role == program.Embedded:
 			return registry.Interactive
 		}
 	}

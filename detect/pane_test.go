@@ -253,6 +253,9 @@ func TestCodexTerminal(t *testing.T) {
 		{"a terminal of another Codex home", func(r recorded, e *registry.Entry) {
 			r.change(tui1, func(p *recordedProcess) { p.Environ = map[string]string{"CODEX_HOME": "/elsewhere"} })
 		}, 0, "no Codex terminal"},
+		{"a thread of an editor's app server", func(r recorded, e *registry.Entry) {
+			r.change(daemonPID, func(p *recordedProcess) { p.Argv = []string{"codex", "app-server"} })
+		}, 0, "client has no terminal"},
 		{"the server has ended", func(r recorded, e *registry.Entry) { delete(r, server1) }, 0, "server is not running"},
 		{"the daemon has ended", func(r recorded, e *registry.Entry) { delete(r, daemonPID) }, 0, "client is not running"},
 		{"another process has the daemon's pid", func(r recorded, e *registry.Entry) { e.Client.Start = "1" }, 0, "client is not running"},

@@ -26,6 +26,7 @@ const (
 	Terminal Role = "terminal" // the client that a person runs
 	Exec     Role = "exec"     // one prompt, and nobody sits at it
 	Daemon   Role = "daemon"   // Codex's app server, shared by all terminals of one home
+	Embedded Role = "embedded" // Codex's app server for one program, such as an editor
 	Helper   Role = "helper"   // a process of the client that holds no session
 )
 
@@ -108,11 +109,21 @@ func codexRole(args []string) Role {
 		case "exec", "e", "review":
 			return Exec
 		case "app-server":
-			if slices.Contains(args[i+1:], "pid-update-loop") {
-				return Helper
-			}
-			return Daemon
+			return appServerRole(args[i+1:])
 		}
 	}
 	return Terminal
+}
+
+// appServerRole tells the daemon, which terminals attach to by its socket, from a
+// server that speaks with its parent on stdio.
+func appServerRole(args []string) Role {
+	switch {
+	case slices.Contains(args, "pid-update-loop"):
+		return Helper
+	case slices.Contains(args, "--managed-daemon"),
+		slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "unix://") }):
+		return Daemon
+	}
+	return Embedded
 }

@@ -19,6 +19,7 @@ func TestRecognise(t *testing.T) {
 		{"codex launcher", "/usr/bin/node", []string{"node", "/usr/bin/codex"}, Program{Codex, Terminal, true}},
 		{"codex exec", "/x/codex", []string{"codex", "-m", "gpt", "exec", "prompt"}, Program{Codex, Exec, false}},
 		{"codex daemon", "/x/codex", []string{"codex", "app-server", "--listen", "unix://", "--managed-daemon"}, Program{Codex, Daemon, false}},
+		{"codex in an editor", "/x/codex", []string{"codex", "app-server"}, Program{Codex, Embedded, false}},
 		{"codex update loop", "/x/codex", []string{"codex", "app-server", "daemon", "pid-update-loop"}, Program{Codex, Helper, false}},
 		{"a shell that runs claude", "/usr/bin/bash", []string{"bash", "-c", "claude --help"}, Program{}},
 		{"a login shell", "/usr/bin/bash", []string{"-bash"}, Program{}},
