@@ -149,6 +149,8 @@ func press(m *model, keys ...string) {
 			msg = tea.KeyPressMsg{Code: tea.KeyEscape}
 		case "tab":
 			msg = tea.KeyPressMsg{Code: tea.KeyTab}
+		case "home":
+			msg = tea.KeyPressMsg{Code: tea.KeyHome}
 		case "down":
 			msg = tea.KeyPressMsg{Code: tea.KeyDown}
 		}
@@ -264,9 +266,23 @@ func snapshot(t *testing.T, dir string) string {
 	return b.String()
 }
 
+// choose moves the cursor to a session.
+func choose(f *fleet, m *model, name string) {
+	f.t.Helper()
+	press(m, "home")
+	for range m.sessions {
+		if m.chosen == f.names[name].Box {
+			return
+		}
+		press(m, "down")
+	}
+	f.t.Fatalf("no row of %s", name)
+}
+
 func TestKeysAct(t *testing.T) {
 	f := shop(t, noon())
 	m := drive(f, Options{}, 120, 40)
+	choose(f, m, "api")
 	press(m, "s")
 	typeIn(m, "hold off on app/")
 	press(m, "enter")
@@ -281,9 +297,7 @@ func TestKeysAct(t *testing.T) {
 	}
 
 	// The task of docs is closed by the person, and its sender is told.
-	for m.chosen != f.names["docs"].Box {
-		press(m, "down")
-	}
+	choose(f, m, "docs")
 	press(m, "m", "d")
 	typeIn(m, "I did it")
 	press(m, "enter")
