@@ -1,7 +1,6 @@
 package mailbox
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 )
@@ -107,7 +106,8 @@ func (s *Store) FeedNew(feed, readerBox string, o FeedOptions) (*Claim, error) {
 		return &Claim{}, nil
 	}
 	if at.known {
-		if news, err := s.feedAfter(fp, at.cursor); err != nil || len(news) == 0 {
+		// Most calls find nothing new, and write nothing.
+		if last, err := s.feedLast(fp); err != nil || last <= at.cursor {
 			return &Claim{}, err
 		}
 	}
@@ -147,75 +147,11 @@ func (s *Store) FeedPeek(feed, readerBox string, o FeedOptions) (items []Item, m
 		}
 	}
 	news, err := s.feedAfter(fp, at.cursor)
-	c, _ := pick(news, bp.key, at, o)
-	return c.Messages, c.More, err
-}
-
-// feedPlace is where a reader is in a feed.
-type feedPlace struct {
-	known   bool   // it has looked before
-	cursor  string // last id it is done with
-	claimed string // last id that somebody was showing when it died
-	busy    bool   // somebody living is showing it
-	moved   bool   // the reader's box goes on elsewhere
-}
-
-// ofFeed reports whether a record is about this feed. The lines of this package name
-// it right after the id, so they need not be decoded.
-func (r record) ofFeed(feed string) bool {
-	if name, ok := r.value(`,"feed":"`); ok {
-		return string(name) == feed
+	if err != nil {
+		return nil, 0, err
 	}
-	n, ok := parseNote(r.line)
-	return ok && n.Feed == feed
-}
-
-func (s *Store) feedPlace(x *index, feed string) feedPlace {
-	at := feedPlace{moved: x.movedTo != ""}
-	for _, r := range x.feeds {
-		if r.t == recCursor && r.ofFeed(feed) {
-			at.known = true
-			at.cursor = max(at.cursor, string(r.id))
-		}
-	}
-	// A claim that counts still reaches beyond the cursor.
-	open := map[string]note{}
-	for _, r := range x.feeds {
-		if r.t == recCursor || string(r.id) <= at.cursor || !r.ofFeed(feed) {
-			continue
-		}
-		n, ok := parseNote(r.line)
-		switch {
-		case !ok:
-		case r.t == recFeedClaim:
-			open[n.Claim] = n
-		default:
-			delete(open, n.Claim)
-		}
-	}
-	for _, n := range open {
-		if s.holds(n) {
-			at.busy = true
-		} else {
-			at.claimed = max(at.claimed, n.ID)
-		}
-	}
-	return at
-}
-
-// noID sorts before every id: the place before a feed's first message.
-const noID = "00000000000000000000000000"
-
-func (s *Store) firstCursor(p place, o FeedOptions) (string, error) {
-	switch {
-	case o.FromStart:
-		return noID, nil
-	case o.Backfill > 0:
-		// Ids begin with the time, and they rise along the feed.
-		return makeID(s.now().Add(-o.Backfill), [idLen - timeLen]byte{}), nil
-	}
-	last, err := s.feedLast(p)
-	return max(last, noID), err
+	c, _ := news.pick(bp.key, at, o)
+	return c.Messages, c.More, nil
 }
 
 func (t *tx) claimFeed(fp place, o FeedOptions) (*Claim, error) {
@@ -239,7 +175,7 @@ func (t *tx) claimFeed(fp place, o FeedOptions) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	claim, through := pick(news, t.p.key, at, o)
+	claim, through := news.pick(t.p.key, at, o)
 	if through == "" {
 		return claim, nil
 	}
@@ -251,99 +187,28 @@ func (t *tx) claimFeed(fp place, o FeedOptions) (*Claim, error) {
 		return nil, err
 	}
 	mark := note{T: recFeedClaim, ID: through, Feed: fp.key, Claim: NewID(s.now()), By: o.Self, PID: o.PID, Start: o.Start, At: s.stamp()}
-	key, all := t.p.key, len(claim.Messages)
+	key := t.p.key
 	claim.commit = func(kind string, items []Item) error {
 		end := note{T: recFeedUnclaim, ID: through, Feed: fp.key, Claim: mark.Claim, By: o.Self, At: s.stamp()}
-		if kind == recShown {
+		if last := lastInRow(claim.Messages, items); kind == recShown && last != "" {
 			end.T, end.Via = recCursor, o.Via
-		}
-		if kind == recShown && len(items) < all {
-			end.ID = items[len(items)-1].ID
+			if len(items) < len(claim.Messages) {
+				end.ID = last
+			}
 		}
 		return s.add(key, end)
 	}
 	return claim, t.write(lines(mark))
 }
 
-// pick chooses from a feed's news what this reader is shown, and tells through
-// which id that settles the feed.
-func pick(news []Item, readerBox string, at feedPlace, o FeedOptions) (c *Claim, through string) {
-	c = &Claim{}
-	full := false
-	for _, it := range news {
-		own := it.From.Box == readerBox || o.Self != "" && it.From.SessionID == o.Self
-		if own || it.Closed != "" {
-			if !full {
-				through = it.ID
-			}
-			continue
+// lastInRow is the id up to which all messages are among items: a cursor cannot
+// leave one out.
+func lastInRow(all, items []Item) (id string) {
+	for i := range all {
+		if i >= len(items) || items[i].ID != all[i].ID {
+			break
 		}
-		full = full || o.Limit > 0 && len(c.Messages) >= o.Limit || o.Fits != nil && !o.Fits(it.Message)
-		if full {
-			c.More++
-			continue
-		}
-		it.PossiblySeen = it.ID <= at.claimed
-		c.Messages = append(c.Messages, it)
-		through = it.ID
+		id = all[i].ID
 	}
-	return c, through
-}
-
-// feedAfter reads the messages after a cursor, from the end of the feed backwards
-// until it meets the cursor or an older message. How much the feed holds before
-// that does not matter, nor whether the cursor's own message is still there.
-func (s *Store) feedAfter(p place, cursor string) ([]Item, error) {
-	var news []Item
-	err := s.backwards(p, func(data []byte, all bool) (enough bool) {
-		if newest(data) <= cursor && !all {
-			return newest(data) != ""
-		}
-		if oldest(data) > cursor && !all {
-			return false
-		}
-		st := s.replay(p, &snapshot{data: data})
-		for i := range st.Items {
-			if st.Items[i].ID > cursor {
-				news = st.Items[i:]
-				break
-			}
-		}
-		return true
-	})
-	return news, err
-}
-
-// feedLast is the id of a feed's last message, "" when there was none ever.
-func (s *Store) feedLast(p place) (last string, err error) {
-	err = s.backwards(p, func(data []byte, _ bool) bool {
-		last = newest(data)
-		return last != ""
-	})
-	return last, err
-}
-
-// oldest is the id of the first message in data; "~", which sorts behind every
-// id, when there is none.
-func oldest(data []byte) string {
-	for len(data) > 0 {
-		line, rest, _ := bytes.Cut(data, []byte{'\n'})
-		if r, ok := head(line); ok && r.t == recMsg {
-			return string(r.id)
-		}
-		data = rest
-	}
-	return "~"
-}
-
-// newest is the greatest message id that data knows of.
-func newest(data []byte) string {
-	var last []byte
-	bad := 0
-	eachRecord(data, func(r record) {
-		if (r.t == recMsg || r.t == recCompacted) && len(r.id) == idLen && bytes.Compare(r.id, last) > 0 {
-			last = r.id
-		}
-	}, &bad)
-	return string(last)
+	return id
 }

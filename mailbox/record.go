@@ -130,18 +130,14 @@ func (r record) value(key string) (v []byte, ok bool) {
 	return v, ok
 }
 
-// word cuts data at its first quote. It wants plain ASCII before that, which means
-// the same to whoever decodes it.
+// word cuts data at its first quote. A value that JSON had to escape comes out as
+// it stands; no type, id or feed of this package has one.
 func word(data []byte) (w, rest []byte, ok bool) {
-	for i, c := range data {
-		switch {
-		case c == '"':
-			return data[:i], data[i+1:], true
-		case c == '\\', c < ' ', c > '~':
-			return nil, nil, false
-		}
+	i := bytes.IndexByte(data, '"')
+	if i < 0 {
+		return nil, nil, false
 	}
-	return nil, nil, false
+	return data[:i], data[i+1:], true
 }
 
 // slowHead reads type and id of any JSON object: other programs may space their
@@ -167,7 +163,7 @@ func parseMessage(line []byte) (Message, bool) {
 		return Message{}, false
 	}
 	if h, ok := head(line); ok && string(h.id) != r.ID {
-		return Message{}, false // two ids: damaged
+		return Message{}, false // two ids, or one that is escaped: damaged
 	}
 	return r.Message, true
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // TestDiskFullAtEveryByte lets the disk end (RLIMIT_FSIZE) at every byte of every
-// write of a message, a receipt, a closing, a move and a compaction.
+// write of a message, a receipt, a closing, a move and a compaction; every third or
+// fifth without PEERMUX_STRESS.
 func TestDiskFullAtEveryByte(t *testing.T) {
 	b := newBench(t)
 	p := b.start(order{Role: "fill", Box: boxA})
@@ -71,12 +72,12 @@ func size(path string) int64 {
 // hungry tries act with the disk ending after 0, 1, 2 … more bytes in the file at
 // path, until it succeeds. A failure must leave the file as it was.
 func hungry(path string, act func() error) (tries int, err error) {
-	for tries = 0; ; tries++ {
+	for more := 0; ; more += stress(3, 1) {
 		before, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return tries, err
 		}
-		acted := limited(int64(len(before)+tries), act)
+		acted := limited(int64(len(before)+more), act)
 		if acted == nil {
 			return tries, nil
 		}
@@ -86,6 +87,7 @@ func hungry(path string, act func() error) (tries int, err error) {
 		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 			return tries, fmt.Errorf("%w left %d bytes of %d, %v", acted, len(after), len(before), err)
 		}
+		tries++
 	}
 }
 
@@ -152,7 +154,7 @@ func (w *worker) fillComplete() (int, error) {
 	done := mailbox.Completion{Task: res.ID, How: "done", By: mailbox.Party{Name: "me"}, Result: &mailbox.Message{Body: "did it"}}
 	at, to := mailbox.JournalPath(w.Home, w.Box), mailbox.JournalPath(w.Home, boxB)
 	limit, tries := int64(0), 0
-	for ; ; limit, tries = limit+1, tries+1 {
+	for ; ; limit, tries = limit+int64(stress(5, 1)), tries+1 {
 		err := limited(limit, func() error {
 			_, err := w.store.Complete(w.Box, done)
 			return err
@@ -173,7 +175,7 @@ func (w *worker) fillComplete() (int, error) {
 
 func (w *worker) fillMove() (int, error) {
 	tries := 0
-	for extra := int64(0); ; extra++ {
+	for extra := int64(0); ; extra += int64(stress(5, 1)) {
 		from := mailbox.SessionKey(fmt.Sprint("from", extra))
 		to := mailbox.SessionKey(fmt.Sprint("to", extra))
 		for _, body := range []string{"one", "two"} {

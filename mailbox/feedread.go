@@ -1,0 +1,173 @@
+package mailbox
+
+import (
+	"bytes"
+)
+
+// feedPlace is where a reader is in a feed.
+type feedPlace struct {
+	known   bool   // it has looked before
+	cursor  string // last id it is done with
+	claimed string // last id that somebody was showing when it died
+	busy    bool   // somebody living is showing it
+	moved   bool   // the reader's box goes on elsewhere
+}
+
+// ofFeed reports whether a record is about this feed. The lines of this package name
+// it right after the id, so they need not be decoded.
+func (r record) ofFeed(feed string) bool {
+	if name, ok := r.value(`,"feed":"`); ok {
+		return string(name) == feed
+	}
+	n, ok := parseNote(r.line)
+	return ok && n.Feed == feed
+}
+
+func (s *Store) feedPlace(x *index, feed string) feedPlace {
+	at := feedPlace{moved: x.movedTo != ""}
+	for _, r := range x.feeds {
+		if r.t == recCursor && r.ofFeed(feed) {
+			at.known = true
+			at.cursor = max(at.cursor, string(r.id))
+		}
+	}
+	// A claim that counts still reaches beyond the cursor.
+	open := map[string]note{}
+	for _, r := range x.feeds {
+		if r.t == recCursor || string(r.id) <= at.cursor || !r.ofFeed(feed) {
+			continue
+		}
+		n, ok := parseNote(r.line)
+		switch {
+		case !ok:
+		case r.t == recFeedClaim:
+			open[n.Claim] = n
+		default:
+			delete(open, n.Claim)
+		}
+	}
+	for _, n := range open {
+		if s.holds(n) {
+			at.busy = true
+		} else {
+			at.claimed = max(at.claimed, n.ID)
+		}
+	}
+	return at
+}
+
+// noID sorts before every id: the place before a feed's first message.
+const noID = "00000000000000000000000000"
+
+func (s *Store) firstCursor(p place, o FeedOptions) (string, error) {
+	switch {
+	case o.FromStart:
+		return noID, nil
+	case o.Backfill > 0:
+		// Ids begin with the time, and they rise along the feed.
+		return makeID(s.now().Add(-o.Backfill), [idLen - timeLen]byte{}), nil
+	}
+	last, err := s.feedLast(p)
+	return max(last, noID), err
+}
+
+// news are a feed's messages after some cursor, undecoded.
+type news struct {
+	messages  []record
+	retracted map[string]bool
+}
+
+// feedAfter reads what came after a cursor, from the end of the feed backwards
+// until it meets the cursor or an older message. How much the feed holds before
+// that does not matter, nor whether the cursor's own message is still there.
+func (s *Store) feedAfter(p place, cursor string) (news, error) {
+	found := news{retracted: map[string]bool{}}
+	err := s.backwards(p, func(data []byte, all bool) (enough bool) {
+		if !all && oldest(data) > cursor {
+			return false
+		}
+		last := cursor
+		bad := 0
+		eachRecord(data, func(r record) {
+			switch {
+			case r.t == recRetracted:
+				found.retracted[string(r.id)] = true
+			case r.t == recMsg && string(r.id) > last:
+				last = string(r.id)
+				found.messages = append(found.messages, r)
+			}
+		}, &bad)
+		return true
+	})
+	return found, err
+}
+
+// pick chooses what this reader is shown, and tells through which id that settles
+// the feed. What does not fit any more is not even decoded.
+func (n news) pick(readerBox string, at feedPlace, o FeedOptions) (c *Claim, through string) {
+	c = &Claim{}
+	full := false
+	for _, r := range n.messages {
+		id := string(r.id)
+		if full {
+			if !n.retracted[id] && !sentBy(r.line, o.Self) {
+				c.More++
+			}
+			continue
+		}
+		m, ok := parseMessage(r.line)
+		own := m.From.Box == readerBox || o.Self != "" && m.From.SessionID == o.Self
+		if !ok || own || n.retracted[id] {
+			through = id
+			continue
+		}
+		if o.Limit > 0 && len(c.Messages) >= o.Limit || o.Fits != nil && !o.Fits(m) {
+			full = true
+			c.More++
+			continue
+		}
+		c.Messages = append(c.Messages, Item{Message: m, PossiblySeen: id <= at.claimed})
+		through = id
+	}
+	return c, through
+}
+
+// sentBy is a guess from an undecoded line, good enough for a count. No body can
+// mislead it, since JSON escapes a body's quotes.
+func sentBy(line []byte, session string) bool {
+	return session != "" && bytes.Contains(line, []byte(`"from":{"session_id":"`+session+`"`))
+}
+
+// feedLast is the id of a feed's last message, "" when there was none ever.
+func (s *Store) feedLast(p place) (last string, err error) {
+	err = s.backwards(p, func(data []byte, _ bool) bool {
+		last = newest(data)
+		return last != ""
+	})
+	return last, err
+}
+
+// oldest is the id of the first message in data; "~", which sorts behind every
+// id, when there is none.
+func oldest(data []byte) string {
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte{'\n'})
+		if r, ok := head(line); ok && r.t == recMsg {
+			return string(r.id)
+		}
+		data = rest
+	}
+	return "~"
+}
+
+// newest is the greatest message id that data knows of.
+func newest(data []byte) string {
+	var last []byte
+	bad := 0
+	eachRecord(data, func(r record) {
+		if (r.t == recMsg || r.t == recCompacted) && len(r.id) == idLen && bytes.Compare(r.id, last) > 0 {
+			last = r.id
+		}
+	}, &bad)
+	return string(last)
+}
