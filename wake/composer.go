@@ -57,10 +57,21 @@ var claudeSigns = [...]sign{
 	{"Enter to", Dialog, "a dialog is open"},
 	{"ctrl+o to toggle", Dialog, "the transcript view is open"},
 	{"Esc to close", Dialog, "a view is open"},
-	{"-- NORMAL --", Dialog, "the composer is in vim's normal mode"},
 	{"-- VISUAL", Dialog, "the composer is in vim's visual mode"},
 	{"stashed", Draft, "a draft is stashed"}, // 2.1.197: in the footer
 }
+
+// claudeFooter are texts of which one stands below the box of a conversation in
+// every permission mode, also under a status line of the person's own. Other views
+// have a box that looks the same: the list of agents starts a new session with
+// what is typed there (2.1.328).
+var claudeFooter = [...]string{"? for shortcuts", "(shift+tab to cycle)", " mode on", "← for agents"}
+
+const (
+	claudeAgents      = "claude agents" // the end of the title in the list of agents
+	claudeAgentsInput = "describe a task for a new session"
+	claudeInsert      = "-- INSERT --" // with vim's keys
+)
 
 // claudeQueued is Claude's placeholder while messages wait for the running turn.
 // It looks like an empty box (cursor column 2, dim).
@@ -69,6 +80,9 @@ const claudeQueued = "Press up to edit queued messages"
 // claudeComposer reads the box: a line that starts with "❯" and a no-break space,
 // between two rules. A dialog replaces the box, so its absence is never "empty".
 func claudeComposer(s screen.Screen) Composer {
+	if strings.HasSuffix(s.Title, claudeAgents) {
+		return Composer{State: Dialog, Why: "the list of agents is open"}
+	}
 	top, bottom, ok := lastBox(s.Lines)
 	if !ok {
 		return Composer{Why: "no input box is on the screen"}
@@ -85,10 +99,17 @@ func claudeComposer(s screen.Screen) Composer {
 	if top > 0 && strings.HasSuffix(s.Lines[top-1].Text(), "draft stashed") {
 		return Composer{State: Draft, Why: "a draft is stashed"}
 	}
+	if strings.Contains(first.Text(), claudeAgentsInput) {
+		return Composer{State: Dialog, Why: "the list of agents is open"}
+	}
 	if strings.Contains(first.Text(), claudeQueued) {
 		return Composer{State: Busy, Why: "messages are queued for the running turn"}
 	}
-	return boxContent(s, "❯", s.Lines[top+1:bottom], top+1)
+	c := boxContent(s, "❯", s.Lines[top+1:bottom], top+1)
+	if c.State == Empty && !onScreen(s.Lines[bottom:], claudeFooter[:]) {
+		return Composer{Why: "the line below the input box is not that of a conversation"}
+	}
+	return c
 }
 
 // boxContent tells draft from empty for box lines that start at row.

@@ -28,6 +28,7 @@ type Facts struct {
 	InMode      bool   // tmux keeps the keys for itself (copy mode, a menu)
 	Foreground  bool   // the client is in the foreground of that terminal
 
+	Vim    bool // Claude's composer takes vim's keys
 	Screen screen.Screen
 	Rules  map[string]Rule // of wake.toml, for clients without a recogniser
 
@@ -74,6 +75,8 @@ func Decide(f Facts) Verdict {
 
 	c := readComposer(f.Client, f.Screen, f.Rules)
 	switch {
+	case f.Vim && c.State != Unknown && !onScreen(f.Screen.Lines, []string{claudeInsert}):
+		return no(Held, "its composer is in vim's normal mode, where Enter does not submit")
 	case c.State == Empty && f.TypedJustNow:
 		return no(Held, "a line was typed into it a moment ago")
 	case c.State == Empty:

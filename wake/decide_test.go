@@ -98,6 +98,9 @@ var screens = map[string]struct {
 	"claude-2.1.197/stashed":              {"held: a draft is stashed", Draft},
 	"claude-2.1.197/transcript":           {"held: its screen is not recognised: no input box is on the screen", Unknown},
 
+	"claude-2.1.328/agents":               {"held: the list of agents is open", Dialog},
+	"claude-2.1.328/vim-idle":             {"yes", Empty},
+	"claude-2.1.328/vim-normal":           {"held: its composer is in vim's normal mode, where Enter does not submit", Empty},
 	"claude-2.1.328/auto-dialog":          {"held: it waits for its user: dialog open", Unknown},
 	"claude-2.1.328/auto-idle":            {"yes", Empty},
 	"claude-2.1.328/bash-mode":            {"held: the composer is in shell mode", Dialog},
@@ -170,6 +173,7 @@ func TestDecideOnEveryScreen(t *testing.T) {
 		}
 		seen++
 		f := sample(t, path)
+		f.Vim = strings.Contains(name, "/vim-")
 		if got := said(Decide(f)); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}

@@ -22,21 +22,19 @@ func (a *attempt) findPane(ctx context.Context) (t terminal, route, why string) 
 	if found == nil {
 		return nil, routeTmux, why
 	}
-	runner := &tmux.Runner{Socket: found.Socket}
-	p, err := runner.Pane(ctx, found.Pane)
-	if err != nil {
-		return nil, routeTmux, err.Error()
-	}
-	if p.ServerPID != found.ServerPID {
-		return nil, routeTmux, "its tmux server was restarted"
-	}
-	return &paneTerminal{runner: runner, pane: p, client: client.PID}, routeTmux, why
+	return &paneTerminal{
+		runner: &tmux.Runner{Socket: found.Socket},
+		pane:   tmux.Pane{ID: found.Pane, Socket: found.Socket, ServerPID: found.ServerPID},
+		client: client.PID,
+	}, routeTmux, why
 }
 
 // paneTerminal is a client's tmux pane.
 type paneTerminal struct {
 	runner *tmux.Runner
-	pane   tmux.Pane // as it was proven; later looks must agree with it
+	// pane is what was proven: an id is unique in one server's life. Its process is
+	// known from the first look on; "respawn-pane" would change it.
+	pane   tmux.Pane
 	client int
 }
 
@@ -48,6 +46,9 @@ func (p *paneTerminal) Look(ctx context.Context) (view, error) {
 	now, text, err := p.runner.Look(ctx, p.pane.ID)
 	if err != nil {
 		return view{}, err
+	}
+	if p.pane.PID == 0 {
+		p.pane.PID = now.PID
 	}
 	if now.PID != p.pane.PID || now.ServerPID != p.pane.ServerPID {
 		return view{}, errors.New("the pane belongs to another process now")
