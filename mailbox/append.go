@@ -53,6 +53,9 @@ func (s *Store) Append(key string, m *Message, o AppendOptions) (AppendResult, e
 	if err != nil {
 		return AppendResult{}, err
 	}
+	if res.Existing != nil {
+		res.Key = s.Resolve(res.Key)
+	}
 	if o.Ring {
 		res.BellError = s.ring(res.Key, res.ID)
 	}

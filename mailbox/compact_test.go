@@ -264,3 +264,20 @@ func TestGC(t *testing.T) {
 	p.send(mailbox.SessionKey("read"), "comes back")
 	p.pending(mailbox.SessionKey("read"), 1)
 }
+
+// One box that cannot be read must not hide the others.
+func TestBoxesListsTheReadable(t *testing.T) {
+	p := newPost(t)
+	p.send(alice, "x")
+	bad := mailbox.JournalPath(p.home, bob)
+	p.ok(os.MkdirAll(bad, 0o700)) // a folder in the journal's place
+	p.ok(os.WriteFile(filepath.Join(p.home, "boxes", "README"), nil, 0o600))
+	boxes, err := p.Boxes()
+	if len(boxes) != 1 || boxes[0].Key != alice || err == nil || !strings.Contains(err.Error(), bad) {
+		t.Errorf("got %+v, %v", boxes, err)
+	}
+	if _, err := p.GC(mailbox.GCOptions{}); err == nil || !strings.Contains(err.Error(), bad) {
+		t.Errorf("gc: %v", err)
+	}
+	p.pending(alice, 1)
+}

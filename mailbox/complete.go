@@ -10,8 +10,8 @@ type Completion struct {
 	Task string // id of the task
 	How  string // done or blocked
 	By   Party
-	// Result is what the requester is told. Complete sets its id, kind, tag and
-	// reply_to.
+	// Result is what the requester is told. Complete sets its id, tag and reply_to,
+	// and its kind when that is empty.
 	Result *Message
 	// To is the requester's box; "" is the one that the task came from.
 	To   string
@@ -32,7 +32,10 @@ func (s *Store) Complete(key string, c Completion) (AppendResult, error) {
 		return AppendResult{}, err
 	}
 	msg := *c.Result
-	msg.ID, msg.Kind, msg.Tag, msg.ReplyTo = CompletionID(c.Task), KindResult, c.How, c.Task
+	msg.ID, msg.Tag, msg.ReplyTo = CompletionID(c.Task), c.How, c.Task
+	if msg.Kind == "" {
+		msg.Kind = KindResult
+	}
 	if err := prepare(&msg, s.stamp()); err != nil {
 		return AppendResult{}, err
 	}

@@ -24,13 +24,15 @@ type BoxInfo struct {
 	MovedTo string    `json:"moved_to,omitempty"`
 }
 
-// Boxes describes every box. It changes nothing.
+// Boxes describes every box. It changes nothing. A box that cannot be read does not
+// keep the others from being listed: the error tells of it.
 func (s *Store) Boxes() ([]BoxInfo, error) {
 	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
 	if err != nil {
 		return nil, absent(err)
 	}
 	var boxes []BoxInfo
+	var errs []error
 	for _, e := range entries {
 		p, err := s.box(e.Name())
 		if err != nil || !e.IsDir() {
@@ -41,17 +43,18 @@ func (s *Store) Boxes() ([]BoxInfo, error) {
 			continue // gone meanwhile, or without a journal
 		}
 		if err != nil {
-			return boxes, fmt.Errorf("mailbox: %w", err)
+			errs = append(errs, err)
+			continue
 		}
 		boxes = append(boxes, info)
 	}
-	return boxes, nil
+	return boxes, errors.Join(errs...)
 }
 
 func (s *Store) info(p place) (BoxInfo, error) {
 	fi, err := os.Lstat(p.path)
 	if err != nil {
-		return BoxInfo{}, err
+		return BoxInfo{}, fmt.Errorf("mailbox: %w", err)
 	}
 	x, err := s.lookIndex(p)
 	if err != nil {
@@ -94,14 +97,11 @@ type GCAction struct {
 // what crashes left lying about is swept away.
 func (s *Store) GC(o GCOptions) ([]GCAction, error) {
 	boxes, err := s.Boxes()
-	if err != nil {
-		return nil, err
-	}
-	var places []place
-	var errs []error
+	errs := []error{err}
 	if !o.DryRun {
 		errs = append(errs, s.removeHollow(boxes))
 	}
+	var places []place
 	for _, b := range boxes {
 		p, err := s.box(b.Key)
 		if err != nil {

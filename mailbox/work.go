@@ -8,17 +8,13 @@ import (
 // Asked records an own question before it is sent: from then on its replies are
 // left to the process that waits for them.
 func (s *Store) Asked(key string, a Ask) error {
-	n := note{
+	if a.At.IsZero() {
+		a.At = s.now()
+	}
+	return s.add(key, note{
 		T: recAsked, ID: a.ID, Session: a.ToSession, Box: a.ToBox, Name: oneLine(a.ToName),
-		PID: a.PID, Start: a.Start, Until: a.Until.UTC(), At: a.At,
-	}
-	if n.At.IsZero() {
-		n.At = s.stamp()
-	}
-	if a.Until.IsZero() {
-		n.Until = a.Until
-	}
-	return s.add(key, n)
+		PID: a.PID, Start: a.Start, Until: a.Until.UTC(), At: a.At.UTC(),
+	})
 }
 
 // AskEnded records how an own question ended: answered, timed_out, cancelled or
