@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"peermux/internal/fleet"
+	"peermux/internal/tmux"
+)
+
+const fleetFile = "peermux.toml"
+
+func upCommand() command {
+	return command{
+		name: "up", args: "[FILE]", short: "start sessions from a file, in tmux",
+		long: `FILE is peermux.toml by default:
+  session = "shop"                  # tmux session; default: the folder's name
+  layout = "tiled"                  # or windows (default), even-vertical, …
+  [[agent]]
+  name = "api"
+  client = "codex"                  # or command = ["claude", "--model", "…"]
+  dir = "services/api"              # or worktree = "branch"
+  prompt = "Read TODO.md and start."
+What runs already is left alone.`,
+		examples: []string{"peermux up --dry-run", "peermux up team.toml"},
+		flags: func(fs *flag.FlagSet) runFunc {
+			dry := fs.Bool("dry-run", false, "only print the plan")
+			wait := fs.Duration("wait", time.Minute, "how long a session may take to appear")
+			asJSON := fs.Bool("json", false, "with --dry-run: print the plan as one JSON document")
+			return func(ctx context.Context, a *app, args []string) error {
+				if len(args) > 1 {
+					return usageError{msg: "one file, please", hint: "peermux up " + fleetFile}
+				}
+				plan, err := fleet.Load(append(args, fleetFile)[0])
+				if err != nil {
+					return err
+				}
+				if *dry {
+					return a.printPlan(plan, *asJSON)
+				}
+				f, err := a.fleet(*wait)
+				if err != nil {
+					return err
+				}
+				if err := f.Up(ctx, plan); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(a.out, "look at it: tmux attach -t %s\n", plan.Session)
+				return err
+			}
+		},
+	}
+}
+
+func (a *app) printPlan(p fleet.Plan, asJSON bool) error {
+	if asJSON {
+		return writeJSON(a.out, p)
+	}
+	fmt.Fprintf(a.out, "tmux session %s, layout %s\n", p.Session, p.Layout)
+	t := &table{head: []string{"NAME", "COMMAND", "FOLDER"}, width: a.width(), bold: a.colour()}
+	for _, agent := range p.Agents {
+		t.add(agent.Name, strings.Join(agent.Command, " "), agent.Dir)
+	}
+	return t.write(a.out)
+}
+
+func downCommand() command {
+	return command{
+		name: "down", args: "[SESSION]", short: "end what peermux up started, and nothing else",
+		examples: []string{"peermux down", "peermux down shop"},
+		flags: func(*flag.FlagSet) runFunc {
+			return func(ctx context.Context, a *app, args []string) error {
+				f, err := a.fleet(0)
+				if err != nil {
+					return err
+				}
+				session, err := chooseFleet(f, args)
+				if err != nil {
+					return err
+				}
+				n, err := f.Down(ctx, session)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(a.out, "%d sessions of %s ended\n", n, session)
+				return err
+			}
+		},
+	}
+}
+
+func chooseFleet(f *fleet.Fleet, args []string) (string, error) {
+	names, err := f.Sessions()
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case len(args) > 1:
+		return "", usageError{msg: "one session, please", hint: "peermux down " + args[0]}
+	case len(args) == 1:
+		for _, n := range names {
+			if n == args[0] {
+				return n, nil
+			}
+		}
+		return "", usageError{msg: fmt.Sprintf("peermux up started no session called %s", args[0]), hint: "started: " + strings.Join(names, ", ")}
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) == 0:
+		return "", usageError{msg: "peermux up has started nothing", hint: "peermux list shows what runs"}
+	}
+	return "", usageError{msg: "several were started", hint: "peermux down NAME, one of " + strings.Join(names, ", ")}
+}
+
+func (a *app) fleet(wait time.Duration) (*fleet.Fleet, error) {
+	b, err := a.board()
+	if err != nil {
+		return nil, err
+	}
+	return &fleet.Fleet{
+		Home: b.Home, Registry: b.Registry, Watch: b.Watch, Wait: wait,
+		Tmux: &tmux.Runner{Socket: tmux.SocketOf(a.env("TMUX"))},
+		Say:  func(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) },
+	}, nil
+}
