@@ -95,3 +95,13 @@ func (s *session) claude() (claudeState, error) {
 	}
 	return claudeState{}, fmt.Errorf("no session file names pane %s", s.pane)
 }
+
+// waitDialog waits until Claude's own record knows of the dialog on its screen: it
+// is written a moment after it was drawn.
+func (s *session) waitDialog(t *testing.T) {
+	t.Helper()
+	eventually(t, 10*time.Second, s.name+" to wait for its user", func() bool {
+		c, err := s.claude()
+		return err == nil && c.Status == "waiting"
+	})
+}

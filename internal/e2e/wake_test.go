@@ -69,6 +69,7 @@ func TestWakeNative(t *testing.T) {
 // neverPrompted: the first thing that happens to a session is a wake.
 func neverPrompted(t *testing.T, s *session, outcome, route string) {
 	s.b.waitListed(t, s)
+	s.waitIdle(t, 20*time.Second) // Codex shows a spinner while its servers start
 	mail := s.post(t)
 	w := s.wake(t)
 	s.expect(t, w, outcome, "")
@@ -156,6 +157,7 @@ func TestWakeByTyping(t *testing.T) {
 		s.waitScreen(t, 5*time.Second, `^❯./model`)
 		s.key(t, "Enter")
 		s.waitScreen(t, 10*time.Second, "Select model")
+		s.waitDialog(t)
 		mail := s.post(t)
 		s.heldWhile(t, mail, "it waits for its user", "Select model")
 		s.key(t, "Escape")
@@ -165,6 +167,7 @@ func TestWakeByTyping(t *testing.T) {
 		file := filepath.Join(b.work, "touched")
 		s.say(t, "do [[tool Bash {\"command\":\"touch "+file+"\"}]] [[say after]]")
 		s.waitScreen(t, 20*time.Second, "Do you want to proceed")
+		s.waitDialog(t)
 		mail := s.post(t)
 		s.heldWhile(t, mail, "it waits for its user: permission prompt", "Do you want to proceed")
 		s.key(t, "Escape")
@@ -176,6 +179,7 @@ func TestWakeByTyping(t *testing.T) {
 	step("question", func(t *testing.T) {
 		s.say(t, `q [[tool AskUserQuestion {"questions":[{"question":"Which?","header":"Pick","multiSelect":false,"options":[{"label":"Alpha","description":"a"},{"label":"Beta","description":"b"}]}]}]] [[say asked]]`)
 		s.waitScreen(t, 20*time.Second, `^❯ 1\. Alpha`)
+		s.waitDialog(t)
 		mail := s.post(t)
 		s.heldWhile(t, mail, "it waits for its user", `^❯ 1\. Alpha`)
 		s.key(t, "Escape")
