@@ -11,7 +11,7 @@ import (
 )
 
 // builtEnv names the folder of the programs under test. TestMain builds them
-// and sets it, unless it was given.
+// and sets it, unless it was given: make e2e tests what make build has built.
 const builtEnv = "PEERMUX_E2E_BUILT"
 
 func TestMain(m *testing.M) {
