@@ -85,7 +85,6 @@ func (t *tx) existing(id string) (*Message, error) {
 		return nil, err
 	}
 	var found *Message
-	bad := 0
 	eachRecord(v.data, func(r record) {
 		if found != nil || r.t != recMsg || string(r.id) != id {
 			return
@@ -93,7 +92,7 @@ func (t *tx) existing(id string) (*Message, error) {
 		if m, ok := parseMessage(r.line); ok {
 			found = &m
 		}
-	}, &bad)
+	})
 	return found, nil
 }
 

@@ -99,7 +99,7 @@ func (t *tx) divide(v *snapshot) *parts {
 	k := t.keepers(st)
 	k.latest = latestOf(v.data)
 	var p parts
-	n, bad := 0, 0
+	n := 0
 	eachRecord(v.data, func(r record) {
 		n++
 		to := &p.cold
@@ -111,7 +111,7 @@ func (t *tx) divide(v *snapshot) *parts {
 		}
 		to.Write(r.line)
 		to.WriteByte('\n')
-	}, &bad)
+	})
 	for _, it := range st.Items {
 		// The moves themselves are not all kept.
 		if it.MovedTo != "" && k.messages[it.ID] != drop {
@@ -127,8 +127,8 @@ func badLines(data []byte) (all []byte) {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte{'\n'})
 		data = rest
-		bad := 0
-		eachRecord(append(line[:len(line):len(line)], '\n'), func(r record) {
+		unread := 0
+		bad := eachRecord(append(line[:len(line):len(line)], '\n'), func(r record) {
 			ok := !known(r.t)
 			if r.t == recMsg {
 				_, ok = parseMessage(r.line)
@@ -136,10 +136,10 @@ func badLines(data []byte) (all []byte) {
 				_, ok = parseNote(r.line)
 			}
 			if !ok {
-				bad++
+				unread++
 			}
-		}, &bad)
-		if bad > 0 {
+		})
+		if bad+unread > 0 {
 			all = append(append(all, line...), '\n')
 		}
 	}

@@ -184,6 +184,10 @@ func TestGC(t *testing.T) {
 	p := newPost(t)
 	const day = 24 * time.Hour
 	boxes := map[string]string{}
+	pending := mailbox.PendingKey(7, "8")
+	boxes[pending] = "pending"
+	p.send(pending, "x")
+	p.show(pending)
 	for _, name := range []string{"read", "unshown", "task", "kept", "fresh", "moved"} {
 		key := mailbox.SessionKey(name)
 		boxes[key] = name
@@ -237,7 +241,7 @@ func TestGC(t *testing.T) {
 	touch(mailbox.FeedPath(p.home, feed))
 	touch(mailbox.FeedPath(p.home, mailbox.FeedRepos))
 	p.clock.jump(29 * day)
-	expect(t, "still too early", gc(false), "")
+	expect(t, "too early for all but one", gc(false), "removed pending")
 	p.clock.jump(2 * day)
 	fresh := p.clock.now()
 	p.ok(os.Chtimes(mailbox.JournalPath(p.home, mailbox.SessionKey("fresh")), fresh, fresh))

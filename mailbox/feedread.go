@@ -87,7 +87,6 @@ func (s *Store) feedAfter(p place, cursor string) (news, error) {
 			return false
 		}
 		last := cursor
-		bad := 0
 		eachRecord(data, func(r record) {
 			switch {
 			case r.t == recRetracted:
@@ -96,7 +95,7 @@ func (s *Store) feedAfter(p place, cursor string) (news, error) {
 				last = string(r.id)
 				found.messages = append(found.messages, r)
 			}
-		}, &bad)
+		})
 		return true
 	})
 	return found, err
@@ -163,11 +162,10 @@ func oldest(data []byte) string {
 // newest is the greatest message id that data knows of.
 func newest(data []byte) string {
 	var last []byte
-	bad := 0
 	eachRecord(data, func(r record) {
 		if (r.t == recMsg || r.t == recCompacted) && len(r.id) == idLen && bytes.Compare(r.id, last) > 0 {
 			last = r.id
 		}
-	}, &bad)
+	})
 	return string(last)
 }

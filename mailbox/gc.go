@@ -90,8 +90,8 @@ type GCAction struct {
 	Why    string `json:"why"`
 }
 
-// GC removes the boxes that nobody needs: unchanged for 30 days, nothing unshown
-// or open in them, and not kept by the caller. A repository's box that knows how
+// GC removes the boxes that nobody needs: unchanged for 30 days (p-… boxes: for
+// one), nothing unshown or open in them, and not kept by the caller. A repository's box that knows how
 // far its repository has read the standing announcements stays. Feeds without a
 // message that is younger go too. What is left is compacted where that pays, and
 // what crashes left lying about is swept away.
@@ -174,6 +174,9 @@ func (s *Store) collect(p place, o GCOptions) (GCAction, error) {
 	return action, t.abandon(err)
 }
 
+// pendingAge is how long the box of a process that did not know its session stays.
+const pendingAge = 24 * time.Hour
+
 // gcCompactAt is how many bytes since the last compaction make gc compact.
 const gcCompactAt = 32 << 10
 
@@ -188,7 +191,7 @@ func (t *tx) verdict(o GCOptions) (GCAction, error) {
 	}
 	idle := t.s.now().Sub(fi.ModTime())
 	st := t.s.replay(t.p, v)
-	if idle >= keepAge && !t.needed(st, o) {
+	if idle >= t.lifetime() && !t.needed(st, o) {
 		why := fmt.Sprintf("nothing unshown or open, and unchanged for %d days", int(idle.Hours()/24))
 		if t.p.feed {
 			why = fmt.Sprintf("no message for %d days", int(idle.Hours()/24))
@@ -199,6 +202,15 @@ func (t *tx) verdict(o GCOptions) (GCAction, error) {
 		return GCAction{Key: t.p.key, Action: "compacted", Why: fmt.Sprintf("grown by %d KiB", grown>>10)}, nil
 	}
 	return GCAction{}, nil
+}
+
+// lifetime is how long a journal that nobody needs stays. Every session begins with
+// a p-… box, and those are left soon.
+func (t *tx) lifetime() time.Duration {
+	if strings.HasPrefix(t.p.key, "p-") {
+		return pendingAge
+	}
+	return keepAge
 }
 
 // needed reports whether a journal must stay however old it is.

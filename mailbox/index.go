@@ -51,14 +51,15 @@ const sparse = 700
 
 // scan reads more of a journal. A last line without its end is still being
 // written, or torn: it counts when it is a record, and is no bad line otherwise.
-func (x *index) scan(data []byte) { eachRecord(data, x.apply, &x.bad) }
+func (x *index) scan(data []byte) { x.bad += eachRecord(data, x.apply) }
 
-// eachRecord gives the records in data with their types and ids.
+// eachRecord gives the records in data with their types and ids, and counts the
+// lines that are none.
 //
 // A line that is no record may still hold whole ones, glued behind a torn one.
 // They are found by how every record starts, which no string inside a record can
 // contain, since JSON escapes its quotes.
-func eachRecord(data []byte, do func(record), bad *int) {
+func eachRecord(data []byte, do func(record)) (bad int) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte{'\n'})
 		data = rest
@@ -69,10 +70,11 @@ func eachRecord(data []byte, do func(record), bad *int) {
 		} else if len(bytes.TrimSpace(line)) > 0 {
 			salvage(line, do)
 			if ended {
-				*bad++
+				bad++
 			}
 		}
 	}
+	return bad
 }
 
 func salvage(line []byte, do func(record)) {

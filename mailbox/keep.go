@@ -151,7 +151,6 @@ func (k *keepers) about(n int, id string) fate {
 // A cursor's is the one that is farthest on.
 func latestOf(data []byte) map[string]string {
 	latest := map[string]string{}
-	bad := 0
 	eachRecord(data, func(r record) {
 		switch r.t {
 		case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
@@ -159,7 +158,7 @@ func latestOf(data []byte) map[string]string {
 				latest[topic(n)] = n.ID
 			}
 		}
-	}, &bad)
+	})
 	return latest
 }
 

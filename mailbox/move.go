@@ -93,7 +93,7 @@ func (s *Store) beginBoth(src, dst place) (a, b *tx, err error) {
 }
 
 func moveBoth(src, dst *tx, why why) error {
-	if slices.Contains(src.idx.adopts, dst.p.key) {
+	if why == takeOver && slices.Contains(src.idx.adopts, dst.p.key) {
 		// The opposite move broke off. What it has taken out of dst belongs to src.
 		if err := moveBoth(dst, src, finish); err != nil {
 			return err
@@ -157,7 +157,7 @@ func cargo(src, dst *tx, begun bool) ([]byte, error) {
 		went = was.cargo(&State{})
 	}
 	var out bytes.Buffer
-	n, bad := 0, 0
+	n := 0
 	eachRecord(here.data, func(r record) {
 		n++
 		id := string(r.id)
@@ -179,7 +179,7 @@ func cargo(src, dst *tx, begun bool) ([]byte, error) {
 		}
 		out.Write(r.line)
 		out.WriteByte('\n')
-	}, &bad)
+	})
 	for feed, id := range was.Cursors {
 		if id > is.Cursors[feed] {
 			encode(&out, note{T: recCursor, ID: id, Feed: feed, At: src.s.stamp()})

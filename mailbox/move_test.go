@@ -189,3 +189,32 @@ func TestMoveBrokenOffAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// Records that no crash can leave behind, but a damaged disk can.
+func TestMovesInARing(t *testing.T) {
+	for name, lines := range map[string][2]string{
+		"both adopt":  {`{"t":"adopt","id":"x","box":"` + bob + `"}`, `{"t":"adopt","id":"y","box":"` + alice + `"}`},
+		"both moved":  {`{"t":"moved","id":"x","box":"` + bob + `"}`, `{"t":"moved","id":"y","box":"` + alice + `"}`},
+		"into itself": {`{"t":"moved","id":"x","box":"` + alice + `"}` + "\n" + `{"t":"adopt","id":"z","box":"` + alice + `"}`, ""},
+		"nowhere":     {`{"t":"moved","id":"x","box":"../../etc"}`, `{"t":"adopt","id":"y","box":""}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPost(t)
+			p.write(alice, lines[0]+"\n")
+			p.write(bob, lines[1]+"\n")
+			id := p.send(alice, "x")
+			expect(t, "found", p.item(alice, id).Body, "x")
+			p.ok(p.Move(alice, carol))
+			p.ok(p.Move(bob, carol))
+			p.send(alice, "y")
+			p.send(bob, "z")
+			got := strings.Fields(p.show(carol))
+			if name == "both moved" {
+				got = got[max(0, len(got)-2):] // where the first one went is not defined
+			}
+			if !strings.HasSuffix(strings.Join(got, " "), "y z") {
+				t.Errorf("shown: %v", got)
+			}
+		})
+	}
+}

@@ -110,12 +110,13 @@ func (s *Store) replay(p place, v *snapshot) *State {
 			st.BadLines++
 		}
 	}
-	eachRecord(v.data[:v.hot], take, &st.BadLines)
+	bad := eachRecord(v.data[:v.hot], take)
 	settled := len(st.Items)
 	for i := range st.Items {
 		st.Items[i].settled = true
 	}
-	eachRecord(v.data[v.hot:], take, &st.BadLines)
+	bad += eachRecord(v.data[v.hot:], take)
+	st.BadLines += bad
 	if !p.feed {
 		st.merge(settled)
 	}

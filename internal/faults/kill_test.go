@@ -165,7 +165,7 @@ func TestKilledOnAFeed(t *testing.T) {
 	b := newBench(t)
 	feed := mailbox.FeedProject("/project")
 	b.storm(stress(25, 2000), slices.Concat(
-		times(2, order{Role: "say", Feed: feed}),
+		times(2, order{Role: "say", Feed: feed, Box: boxA}),
 		times(3, order{Role: "hear", Feed: feed, Box: boxA, Clumsy: true}))...)
 	b.drain(order{Role: "hear", Feed: feed, Box: boxA})
 	b.tally().check(b)
