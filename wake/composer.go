@@ -51,7 +51,6 @@ type sign struct {
 // put text. Claude Code 2.1.197 and 2.1.328.
 var claudeSigns = [...]sign{
 	{"esc to interrupt", Busy, "a turn is running"},
-	{"for shell mode", Dialog, "the composer is in shell mode"},
 	{"Esc to cancel", Dialog, "a dialog is open"},
 	{"esc to cancel", Dialog, "a dialog is open"},
 	{"Enter to", Dialog, "a dialog is open"},
@@ -92,6 +91,9 @@ func claudeComposer(s screen.Screen) Composer {
 	}
 	first := s.Lines[top+1]
 	prompt, _, _ := strings.Cut(first.Text(), "\u00a0")
+	if prompt == "!" {
+		return Composer{State: Dialog, Why: "the composer is in shell mode"}
+	}
 	if prompt != "❯" || !strings.HasPrefix(first.Text(), "❯\u00a0") {
 		return Composer{Why: "the input box does not start with Claude's prompt"}
 	}

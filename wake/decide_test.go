@@ -99,6 +99,9 @@ var screens = map[string]struct {
 	"claude-2.1.197/transcript":           {"held: its screen is not recognised: no input box is on the screen", Unknown},
 
 	"claude-2.1.328/agents":               {"held: the list of agents is open", Dialog},
+	"claude-2.1.328/help":                 {"held: its screen is not recognised: the line below the input box is not that of a conversation", Unknown},
+	"claude-2.1.328/history":              {"held: its screen is not recognised: no input box is on the screen", Unknown},
+	"claude-2.1.328/rewind":               {"held: its screen is not recognised: no input box is on the screen", Unknown},
 	"claude-2.1.328/vim-idle":             {"yes", Empty},
 	"claude-2.1.328/vim-normal":           {"held: its composer is in vim's normal mode, where Enter does not submit", Empty},
 	"claude-2.1.328/auto-dialog":          {"held: it waits for its user: dialog open", Unknown},
@@ -127,6 +130,9 @@ var screens = map[string]struct {
 	"claude-2.1.328/stashed":              {"held: a draft is stashed", Draft},
 	"claude-2.1.328/transcript":           {"held: its screen is not recognised: no input box is on the screen", Unknown},
 
+	"codex-0.171.0/agents":             {"held: its screen is not recognised: no composer is on the screen", Unknown},
+	"codex-0.171.0/history":            {"held: a draft is in the composer", Draft},
+	"codex-0.171.0/escaped-once":       {"held: its screen is not recognised: the lines below the composer are not those of an idle Codex", Unknown},
 	"codex-0.171.0/approval":           {"held: the title says that an action is required", Dialog},
 	"codex-0.171.0/approval-copy-mode": {"held: its pane is in copy mode or another mode", Dialog},
 	"codex-0.171.0/approval-mcp":       {"held: the title says that an action is required", Dialog},
