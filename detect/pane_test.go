@@ -31,8 +31,9 @@ func tmuxServer(t *testing.T, command ...string) *tmux.Runner {
 		}
 	})
 	r := &tmux.Runner{
-		Socket: filepath.Join(dir, "s"),
-		Env:    []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TERM=xterm-256color"},
+		Socket:  filepath.Join(dir, "s"),
+		Env:     []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TERM=xterm-256color"},
+		Timeout: 30 * time.Second, // a busy machine is no failure
 	}
 	t.Cleanup(func() {
 		_, err := r.Run(context.Background(), "", "kill-server")
@@ -82,7 +83,7 @@ func clientIn(t *testing.T, pidFile string) registry.Entry {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
@@ -131,7 +132,7 @@ func TestPane(t *testing.T) {
 		{"a shell between, in a pane that is not active", clientIn(t, pids("direct")), r, first, r},
 		{"a wrapper between", clientIn(t, pids("wrapped")), r, second, r},
 		{"on another server than the one asked", clientIn(t, pids("other")), r, "%0", other},
-		{"with no server named", clientIn(t, pids("direct")), &tmux.Runner{Env: r.Env}, first, r},
+		{"with no server named", clientIn(t, pids("direct")), &tmux.Runner{Env: r.Env, Timeout: r.Timeout}, first, r},
 	}
 	for _, tt := range tests {
 		got, why := find(t, tt.entry, tt.first)
@@ -221,7 +222,7 @@ func TestPaneAfterRestart(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	r := tmuxServer(t, agent(pidFile)...)
-	gone := &tmux.Runner{Socket: filepath.Join(t.TempDir(), "none"), Env: r.Env}
+	gone := &tmux.Runner{Socket: filepath.Join(t.TempDir(), "none"), Env: r.Env, Timeout: r.Timeout}
 	e := clientIn(t, pidFile)
 	got, why := find(t, e, gone)
 	if got == nil || got.Socket != r.Socket {

@@ -139,7 +139,7 @@ func serve(args []string) error {
 
 // await waits for the first hook to report.
 func await(r *registry.Registry) error {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		drops, err := filepath.Glob(filepath.Join(r.Home(), "drops", "*.json"))
 		if err != nil || len(drops) > 0 {
 			return err
