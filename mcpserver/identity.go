@@ -30,6 +30,8 @@ type identity struct {
 	diagnosis detect.Diagnosis
 	meta      json.RawMessage // _meta of the last call
 	claim     string
+	pane      *registry.Tmux // as last proven
+	host      *registry.PTYHost
 	called    string           // the name that the client itself gives the session
 	before    []registry.Entry // threads of Codex that we may have taken the place of
 	behind    []registry.Entry // what we were before, while it is open whether its mail is ours
@@ -48,28 +50,35 @@ func newIdentity(s *Server) *identity {
 	}
 }
 
-// depth says how thoroughly a refresh looks.
-type depth int
-
-const (
-	quick depth = iota // on every call
-	deep               // also finds the tmux pane, which starts tmux
-)
-
 // seenEvery is how old an entry's seen_at may get while its session makes calls.
 const seenEvery = time.Minute
 
 // refresh finds out who we are now. reveal makes a session without an id visible,
 // too: not at once, because a client's health check looks just like that.
-func (i *identity) refresh(ctx context.Context, d depth, reveal bool) error {
+func (i *identity) refresh(reveal bool) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.refreshLocked(ctx, d, reveal)
+	return i.refreshLocked(reveal)
 }
 
-func (i *identity) refreshLocked(ctx context.Context, d depth, reveal bool) error {
+// refreshDeeply is refresh with a look for the terminal that the session is in.
+// That starts tmux, which may hang, so calls are not held up meanwhile.
+func (i *identity) refreshDeeply(ctx context.Context, reveal bool) error {
+	i.mu.Lock()
+	e := i.entry
+	e.Client = detect.Identify(i.facts()).Client
+	i.mu.Unlock()
+	pane, _ := detect.Pane(ctx, e, &tmux.Runner{})
+	host := i.ptyHost(e)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.pane, i.host = pane, host
+	return i.refreshLocked(reveal)
+}
+
+func (i *identity) refreshLocked(reveal bool) error {
 	i.diagnosis = detect.Identify(i.facts())
-	next := i.next(ctx, d)
+	next := i.next()
 	if err := i.succeed(next); err != nil {
 		return err
 	}
@@ -108,9 +117,9 @@ func (i *identity) facts() detect.Facts {
 
 // next is the entry as it should be. What is not known any more stays as it was:
 // a session file that is just being replaced must not make us forget who we are.
-func (i *identity) next(ctx context.Context, d depth) registry.Entry {
+func (i *identity) next() registry.Entry {
 	next, diag := i.entry, i.diagnosis
-	next.Client = diag.Client
+	next.Client, next.Tmux, next.Host = diag.Client, i.pane, i.host
 	if diag.SessionID != "" {
 		next.SessionID, next.SessionSource, next.Transcript = diag.SessionID, diag.Source, diag.Transcript
 		next.Box = mailbox.SessionKey(diag.SessionID)
@@ -120,10 +129,6 @@ func (i *identity) next(ctx context.Context, d depth) registry.Entry {
 		if groups, err := project.LoadGroups(i.server.options.Home); err == nil {
 			next.Group = groups.Of(place.Root)
 		}
-	}
-	if d == deep {
-		next.Tmux, _ = detect.Pane(ctx, next, &tmux.Runner{})
-		next.Host = i.ptyHost(next)
 	}
 	return next
 }
@@ -201,7 +206,7 @@ func (i *identity) actor(ctx context.Context) (switchboard.Actor, error) {
 	if meta := metaOf(ctx); meta != nil {
 		i.meta = meta
 	}
-	if err := i.refreshLocked(ctx, quick, true); err != nil {
+	if err := i.refreshLocked(true); err != nil {
 		return switchboard.Actor{}, err
 	}
 	a := switchboard.ActorOf(i.entry, i.self.ID)
@@ -223,7 +228,7 @@ func (i *identity) asClaimed(ctx context.Context, id string) error {
 	}
 	before := i.claim
 	i.claim = id
-	if err := i.refreshLocked(ctx, deep, true); err != nil {
+	if err := i.refreshLocked(true); err != nil {
 		return err
 	}
 	if got := i.diagnosis; got.SessionID != id {

@@ -36,7 +36,7 @@ func (k *keeper) run(ctx context.Context) {
 	i := k.identity
 	defer k.unwatch()
 	start := i.server.options.Now()
-	k.look(ctx, deep, false)
+	k.look(i.refreshDeeply(ctx, false))
 	if e, _, _ := i.current(); e.Client.PID != 0 {
 		i.client <- e.Client.ID()
 		go i.inherit(ctx)
@@ -54,7 +54,7 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case <-next.C:
 			// A client that lives for a second is no health check.
-			k.look(ctx, deep, true)
+			k.look(i.refreshDeeply(ctx, true))
 			if due = due[1:]; len(due) > 0 {
 				next.Reset(due[0] - i.server.options.Now().Sub(start))
 			}
@@ -62,10 +62,10 @@ func (k *keeper) run(ctx context.Context) {
 			// and most servers do little for hours: dozens run on one machine.
 			debug.FreeOSMemory()
 		case <-k.kicks:
-			k.look(ctx, quick, false)
+			k.look(i.refresh(false))
 		case <-settle.C:
 			if i.unsettled() {
-				k.look(ctx, quick, false)
+				k.look(i.refresh(false))
 			}
 		case <-retry.C:
 		}
@@ -80,13 +80,12 @@ func (k *keeper) run(ctx context.Context) {
 // the mail of the old one goes along: a hook or the transcript will tell.
 const settleEvery = time.Second
 
-// look refreshes the identity and follows the files of the session that it is
-// now. An error is tried again at the next occasion; calls report theirs.
-func (k *keeper) look(ctx context.Context, d depth, reveal bool) {
-	if err := k.identity.refresh(ctx, d, reveal); err != nil {
-		return
+// look follows the files of the session that a refresh has found. What failed is
+// tried again at the next occasion; calls report it.
+func (k *keeper) look(failed error) {
+	if failed == nil {
+		k.watch()
 	}
-	k.watch()
 }
 
 // idleRetry is the pause when no wake is wanted; file events cut it short.
