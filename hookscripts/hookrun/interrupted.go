@@ -57,7 +57,6 @@ func (h *hook) lost() ([]mailbox.Item, error) {
 			}
 		}
 		if !bytes.Contains(turn, []byte(it.ID)) {
-			it.PossiblySeen = true
 			items = append(items, it)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"peermux/internal/proc"
+	"peermux/mailbox"
 	"peermux/registry"
 )
 
@@ -155,11 +156,52 @@ func isAncestor(id proc.ID, chain []proc.Info) bool {
 // /clear and /resume the next session takes it along, else it waits. Clients cut
 // this event short, so nothing depends on it.
 func (h *hook) sessionEnd() (int, error) {
-	err := errors.Join(h.reg.RemoveDrop(h.key), h.reg.RemoveStatus(h.key))
+	h.last, _ = h.reg.DropOf(h.key)
+	err := errors.Join(h.markUnread(), h.reg.RemoveDrop(h.key), h.reg.RemoveStatus(h.key))
 	if h.in.Reason == "clear" || h.in.Reason == "resume" {
 		return 0, err // the client and its server live on
 	}
 	return 0, errors.Join(err, h.removeEntries())
+}
+
+// viaUnread marks a message that SessionStart has shown to a session that ended
+// without a prompt: no model ever read it.
+const viaUnread = "SessionEnd, unread"
+
+func (h *hook) markUnread() error {
+	began := h.last.Hooks["SessionStart"]
+	if began.IsZero() || h.turnBegan().After(began) || h.last.Source == registry.SourceCompact {
+		return nil // after a compaction the turn may have gone on without a prompt
+	}
+	items, err := h.lastShown("SessionStart")
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(it mailbox.Item) bool { return it.Shown[len(it.Shown)-1].At.Before(began) })
+	_, err = h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, ids(items))
+	return err
+}
+
+// unread are the messages that an earlier run of this session left unread.
+func (h *hook) unread() ([]mailbox.Item, error) {
+	items, err := h.lastShown(viaUnread)
+	if err != nil {
+		return nil, err
+	}
+	return h.showAgain(items)
+}
+
+// lastShown are the unanswered messages that were shown to this session that way
+// last.
+func (h *hook) lastShown(via string) ([]mailbox.Item, error) {
+	state, err := h.mail.State(h.key)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(state.Items, func(it mailbox.Item) bool {
+		n := len(it.Shown)
+		return n == 0 || it.Shown[n-1].Via != via || it.Answered != "" || it.Closed != ""
+	}), nil
 }
 
 // removeEntries takes the ended session off the list before its server's process

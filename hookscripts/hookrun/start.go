@@ -21,7 +21,8 @@ func (h *hook) sessionStart() (int, error) {
 		err = errors.Join(err, h.status(word))
 	}
 	d := h.newDelivery()
-	err = errors.Join(err, h.addMail(d), h.addRepository(d))
+	unread, unreadErr := h.unread()
+	err = errors.Join(err, unreadErr, h.addMail(d, unread...), h.addRepository(d))
 	if !h.headless() {
 		err = errors.Join(err, h.addFeeds(d), h.addLocks(d))
 	}

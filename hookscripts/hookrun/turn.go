@@ -38,18 +38,26 @@ func (h *hook) prompt() (int, error) {
 	return 0, errors.Join(err, lostErr, h.midTurn(again...))
 }
 
-// again are the messages that the person's Esc has kept from the model, recorded
-// as shown by this event now.
+// again are the messages that the person's Esc has kept from the model.
 func (h *hook) again() ([]mailbox.Item, error) {
 	if h.Client != registry.Claude {
 		return nil, nil
 	}
 	lost, err := h.lost()
-	if err != nil || len(lost) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	fresh, err := h.mail.Remind(h.key, mailbox.Shown{By: h.in.SessionID, Via: h.Event}, ids(lost))
-	return only(lost, fresh), err
+	return h.showAgain(lost)
+}
+
+// showAgain records messages as shown by this event and returns them, marked.
+func (h *hook) showAgain(items []mailbox.Item) ([]mailbox.Item, error) {
+	fresh, err := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: h.Event}, ids(items))
+	items = only(items, fresh)
+	for i := range items {
+		items[i].PossiblySeen = true
+	}
+	return items, err
 }
 
 func ids(items []mailbox.Item) []string {
