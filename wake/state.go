@@ -178,22 +178,32 @@ func (w *Waker) lock(ctx context.Context, name string) (unlock func(), err error
 	if err := private.Dir(dir); err != nil {
 		return nil, err
 	}
-	f, err := private.Open(filepath.Join(dir, name+".lock"), os.O_RDWR|os.O_CREATE)
+	path := filepath.Join(dir, name+".lock")
+	var held *os.File
+	await(ctx, lockWithin, lockEvery, func() bool {
+		held, err = tryLock(path)
+		return held != nil || err != nil
+	})
+	if held == nil {
+		return nil, err
+	}
+	return func() { held.Close() }, nil // closing gives the lock back; nothing was written
+}
+
+// tryLock takes the lock if it is free; else the file is nil.
+func tryLock(path string) (*os.File, error) {
+	f, err := private.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
-	var broken error
-	ok := await(ctx, lockWithin, lockEvery, func() bool {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err != nil && err != unix.EWOULDBLOCK && err != unix.EINTR {
-			broken = fmt.Errorf("lock %s: %w", f.Name(), err)
-		}
-		return err == nil || broken != nil
-	})
-	if !ok || broken != nil {
-		return nil, errors.Join(broken, f.Close())
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	case err == nil && named(f, path):
+		return f, nil
+	case err == nil, err == unix.EWOULDBLOCK, err == unix.EINTR: // the first: GC has just removed it
+		return nil, f.Close()
+	default:
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
-	return func() { f.Close() }, nil // closing gives the lock back; nothing was written
 }
 
 // lockName is short, and unique to what it is made of.

@@ -58,5 +58,14 @@ func (a *app) collect(dry bool) ([]mailbox.GCAction, error) {
 	for _, e := range live {
 		keep[e.Box] = true
 	}
-	return b.Store.GC(mailbox.GCOptions{DryRun: dry, Keep: func(key string) bool { return keep[key] }})
+	living := func(key string) bool { return keep[key] }
+	actions, err := b.Store.GC(mailbox.GCOptions{DryRun: dry, Keep: living})
+	if err != nil {
+		return nil, err
+	}
+	removed, err := b.Waker.GC(dry, living)
+	for _, name := range removed {
+		actions = append(actions, mailbox.GCAction{Key: name, Action: "removed", Why: "nobody has used it for long"})
+	}
+	return actions, err
 }
