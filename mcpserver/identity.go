@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -41,9 +42,14 @@ type identity struct {
 
 func newIdentity(s *Server) *identity {
 	o := s.options
+	host, err := os.Hostname()
+	if err != nil {
+		host = "" // it is only shown
+	}
 	return &identity{
 		server: s, self: o.Self, client: make(chan proc.ID, 1),
 		entry: registry.Entry{
+			V: registry.Version, Hostname: host, BootID: proc.BootID(),
 			PID: o.Self.PID, Start: o.Self.Start, CWD: o.Dir, StartedAt: o.Now().UTC(),
 			Box: mailbox.PendingKey(o.Self.PID, o.Self.Start),
 		},

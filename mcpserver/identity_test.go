@@ -27,6 +27,10 @@ func TestEntry(t *testing.T) {
 		e.Box != mailbox.SessionKey("session-of-ann") || e.Client.Version != "2.1.328" {
 		t.Errorf("entry: %+v", e)
 	}
+	a.must("send_message", map[string]any{"target": "user", "body": "x"})
+	if st, err := h.store().State(mailbox.UserKey("")); err != nil || st.Items[0].From.Host != e.Hostname || e.Hostname == "" || st.Items[0].From.Project != h.dir {
+		t.Errorf("sender: %+v, %v", st.Items, err)
+	}
 	info, err := os.Stat(filepath.Join(h.home, "sessions", fmt.Sprint(a.server, ".json")))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
