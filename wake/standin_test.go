@@ -31,7 +31,7 @@ type standIn struct {
 
 	BurstNewline bool   // Enter within 120 ms of a burst is a newline (Codex)
 	SwallowEnter int    // that many Enters do nothing
-	OnPaste      string // dialog, copy-mode, die, stop, hang, draft, forget: happens before the echo
+	OnPaste      string // dialog, copy-mode, die, stop, hang, draft, forget, read: happens before the echo
 	Deaf         bool   // submits, but its hooks show no mail
 	Silent       bool   // submits without ever changing its status
 }
@@ -148,6 +148,8 @@ func (c *composer) pasted() {
 		c.text += " and more"
 	case "forget":
 		c.text = ""
+	case "read":
+		c.show()
 	}
 }
 
@@ -175,22 +177,27 @@ func (c *composer) turn() {
 	}
 	c.draw()
 	if !c.Deaf {
-		store, err := mailbox.Open(c.Home, time.Now)
-		if err != nil {
-			panic(err)
-		}
-		claim, err := store.Claim(c.Box, mailbox.ClaimOptions{Via: "hook", PID: c.self.PID, Start: c.self.Start, Limit: 100})
-		if err != nil {
-			panic(err)
-		}
-		if err := claim.Shown(); err != nil {
-			panic(err)
-		}
-		c.note("SHOWN %d", len(claim.Messages))
+		c.show()
 	}
 	if !c.Silent {
 		c.setStatus("idle")
 	}
+}
+
+// show puts the mail that waits in front of the model, as a hook does.
+func (c *composer) show() {
+	store, err := mailbox.Open(c.Home, time.Now)
+	if err != nil {
+		panic(err)
+	}
+	claim, err := store.Claim(c.Box, mailbox.ClaimOptions{Via: "hook", PID: c.self.PID, Start: c.self.Start, Limit: 100})
+	if err != nil {
+		panic(err)
+	}
+	if err := claim.Shown(); err != nil {
+		panic(err)
+	}
+	c.note("SHOWN %d", len(claim.Messages))
 }
 
 // setStatus writes Claude's own session file; the other kinds have none.

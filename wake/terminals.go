@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"peermux/detect"
 	"peermux/internal/proc"
 	"peermux/internal/screen"
 	"peermux/internal/tmux"
 )
+
+// findWithin bounds the search for a pane; a healthy tmux takes 3 ms a server.
+const findWithin = 4 * time.Second
 
 // findPane finds the tmux pane that is the client's at this moment; a remembered
 // pane id may be somebody else's by now.
@@ -18,7 +22,11 @@ func (a *attempt) findPane(ctx context.Context) (t terminal, route, why string) 
 	if why != "" {
 		return nil, routeTmux, why
 	}
-	found, why := detect.Pane(ctx, a.entry, &tmux.Runner{})
+	// Each server is asked within a deadline; there may be many, and a tmux that
+	// hangs does so for all of them.
+	within, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	found, why := detect.Pane(within, a.entry, &tmux.Runner{})
 	if found == nil {
 		return nil, routeTmux, why
 	}

@@ -247,6 +247,8 @@ func TestBehaviours(t *testing.T) {
 			[]string{readPaste}},
 		{"a person types on", standIn{Kind: "claude", OnPaste: "draft"}, TypedNotSubmitted, "a draft is in the composer",
 			[]string{readPaste}},
+		{"the mail is read by somebody else meanwhile", standIn{Kind: "claude", OnPaste: "read"}, Submitted, "",
+			[]string{readPaste, "SHOWN 1", readEnter, submitted, "SHOWN 0"}},
 		{"the paste is dropped", standIn{Kind: "claude", OnPaste: "forget"}, TypedNotSubmitted, "empty again",
 			[]string{readPaste}},
 		{"no sign of a turn", standIn{Kind: "claude", Deaf: true, Silent: true}, TypedNotSubmitted, "no turn was seen",
@@ -409,6 +411,23 @@ func TestStates(t *testing.T) {
 		}
 		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
 	})
+}
+
+// TestHangingTmux: a tmux that does not answer costs a few seconds and no more.
+func TestHangingTmux(t *testing.T) {
+	r := start(t, standIn{Kind: "claude"})
+	path := os.Getenv("PATH")
+	hang := filepath.Join(r.dir, "tmux")
+	if err := os.WriteFile(hang, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", r.dir+":"+path)
+	got := r.wake()
+	if got.Outcome != NoRoute || !strings.Contains(got.Reason, "did not answer in time") {
+		t.Errorf("got %+v", got)
+	}
+	t.Setenv("PATH", path)
+	r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
 }
 
 func TestTwoWakersAtOnce(t *testing.T) {

@@ -136,6 +136,9 @@ func (t *typist) ours(ctx context.Context) (bool, string) {
 	}
 	f := t.facts(seen)
 	f.Typed, f.TypedJustNow = true, false
+	// Mail that was read since the paste would leave our line in the composer, for
+	// a person to find in front of the next prompt. A turn for nothing is better.
+	f.Unshown = max(f.Unshown, 1)
 	switch v := Decide(f); {
 	case v.Do && v.EnterOnly:
 		return true, ""
