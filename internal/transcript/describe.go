@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"peermux/internal/frame"
 )
@@ -25,6 +24,7 @@ type describer struct {
 	names map[string]string // of Codex threads
 	buf   []byte            // wholeSize bytes
 
+	dir     folder // of the file that was read last
 	c       Conversation
 	file    *os.File
 	dec     decoder
@@ -38,7 +38,15 @@ func (d *describer) describe(file string) *Conversation {
 	if client == Codex {
 		root = d.o.CodexHome
 	}
-	f, err := openInside(file, root)
+	if dir := filepath.Dir(file); d.dir.path != dir { // files come folder by folder
+		d.dir.close()
+		var err error
+		if d.dir, err = openFolder(dir, root); err != nil {
+			d.dir = folder{}
+			return nil
+		}
+	}
+	f, err := d.dir.open(filepath.Base(file))
 	if err != nil {
 		return nil // removed meanwhile, or not to be read
 	}
@@ -57,7 +65,7 @@ func (d *describer) describe(file string) *Conversation {
 	if d.c.LastAt.IsZero() {
 		d.c.LastAt = info.ModTime()
 	}
-	if title := sidecarTitle(file, root); title != "" {
+	if title := d.sidecarTitle(); title != "" {
 		d.c.Title = title
 	}
 	d.c.Resume = resumeCommand(&d.c)
@@ -272,11 +280,11 @@ func gitBranch(value []byte) string {
 
 // sidecarTitle is the title that Claude keeps beside a transcript since 2.1.328:
 // <session id>/custom-title.json.
-func sidecarTitle(file, root string) string {
-	if ClientOf(file) != Claude {
+func (d *describer) sidecarTitle() string {
+	if d.c.Client != Claude {
 		return ""
 	}
-	f, err := openInside(filepath.Join(strings.TrimSuffix(file, ".jsonl"), "custom-title.json"), root)
+	f, err := d.dir.open(filepath.Join(d.c.SessionID, "custom-title.json"))
 	if err != nil {
 		return "" // most have none
 	}

@@ -73,6 +73,7 @@ func List(ctx context.Context, o ListOptions) ([]Conversation, error) {
 	for range min(runtime.GOMAXPROCS(0), 8) {
 		wg.Go(func() {
 			d := describer{o: o, names: names, buf: make([]byte, wholeSize)}
+			defer func() { d.dir.close() }()
 			for i := range next {
 				if ctx.Err() == nil {
 					found[i] = d.describe(files[i])

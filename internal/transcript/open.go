@@ -24,6 +24,11 @@ func openInside(file, root string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return checked(f, file)
+}
+
+// checked returns f, or closes it when it must not be read.
+func checked(f *os.File, file string) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s: %w: not a regular file", file, ErrOutside)
@@ -46,11 +51,12 @@ func statOf(info os.FileInfo) (*syscall.Stat_t, bool) {
 	return st, ok
 }
 
+// openFlags: without O_NONBLOCK the open of a named pipe would wait for a writer.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
+
 func openBelow(file, root string) (*os.File, error) {
-	// Without O_NONBLOCK the open of a named pipe would wait for a writer.
-	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	if root == "" {
-		return os.OpenFile(file, flags, 0)
+		return os.OpenFile(file, openFlags, 0)
 	}
 	rel, ok := relative(root, file)
 	if !ok {
@@ -61,11 +67,46 @@ func openBelow(file, root string) (*os.File, error) {
 		return nil, err
 	}
 	defer dir.Close() // only read
-	f, err := dir.OpenFile(rel, flags, 0)
+	f, err := dir.OpenFile(rel, openFlags, 0)
 	if err != nil && strings.Contains(err.Error(), "escapes") { // os.Root has no sentinel for it
 		return nil, fmt.Errorf("%s: %w: a link leads out of %s", file, ErrOutside, root)
 	}
 	return f, err
+}
+
+// folder is a directory below a client's folder, opened once for many files.
+type folder struct {
+	path string
+	root *os.Root
+}
+
+func openFolder(dir, root string) (folder, error) {
+	rel, ok := relative(root, filepath.Join(dir, "x"))
+	if !ok {
+		return folder{}, fmt.Errorf("%s: %w: it is not below %s", dir, ErrOutside, root)
+	}
+	whole, err := os.OpenRoot(root)
+	if err != nil {
+		return folder{}, err
+	}
+	defer whole.Close() // only read
+	opened, err := whole.OpenRoot(filepath.Dir(rel))
+	return folder{path: dir, root: opened}, err
+}
+
+// open opens a file of the folder, given below it.
+func (f folder) open(name string) (*os.File, error) {
+	file, err := f.root.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	return checked(file, filepath.Join(f.path, name))
+}
+
+func (f folder) close() {
+	if f.root != nil {
+		f.root.Close() // only read
+	}
 }
 
 // relative returns file as seen from root. When one of the two was resolved and
