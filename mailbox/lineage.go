@@ -107,6 +107,9 @@ func (s *Store) Revive(key string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.arrive(p); err != nil {
+		return err
+	}
 	t, err := s.begin(p, false)
 	if err != nil {
 		return absent(err)

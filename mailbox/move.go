@@ -29,7 +29,27 @@ func (s *Store) Move(from, to string) error {
 	if err != nil {
 		return err
 	}
+	// Where either of them goes on so far is about to be overwritten: what has to
+	// arrive there, has to arrive before.
+	for _, p := range []place{src, dst} {
+		if err := s.arrive(p); err != nil {
+			return err
+		}
+	}
 	return s.move(src, dst, takeOver, nil)
+}
+
+// arrive finishes the move of a box to where it goes on, if that broke off.
+func (s *Store) arrive(p place) error {
+	x, err := s.lookIndex(p)
+	if err != nil || x.movedTo == "" {
+		return err
+	}
+	to, err := s.box(x.movedTo)
+	if err != nil {
+		return err
+	}
+	return s.move(p, to, finish, nil)
 }
 
 // why a move is made.

@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,8 +123,14 @@ func TestClaimInFlightFollowsAMove(t *testing.T) {
 	expect(t, "after", p.show(bob), "b")
 }
 
-// Every state that a crash during a move can leave on disk, down to single bytes.
-func TestMoveBrokenOffAnywhere(t *testing.T) {
+// disk is the journals of alice and bob.
+type disk struct{ a, b string }
+
+// brokenMoves are all states that a crash during a move of alice to bob can leave
+// on disk, down to single bytes. There is a job to do, and "one", "two" and "own"
+// wait.
+func brokenMoves(t *testing.T) (disks []disk) {
+	t.Helper()
 	p := newPost(t)
 	p.post(alice, task("x", "job"))
 	p.show(alice)
@@ -138,8 +145,6 @@ func TestMoveBrokenOffAnywhere(t *testing.T) {
 		t.Fatal("a move does more than append")
 	}
 	adopt := strings.Index(arrived, "\n") + 1
-	type disk struct{ a, b string }
-	var disks []disk
 	for n := range adopt {
 		disks = append(disks, disk{a0, b0 + arrived[:n]})
 	}
@@ -149,42 +154,81 @@ func TestMoveBrokenOffAnywhere(t *testing.T) {
 	for n := adopt; n < len(arrived)+1; n++ {
 		disks = append(disks, disk{a0 + moved, b0 + arrived[:n]})
 	}
-	t.Logf("%d states", len(disks))
-	for i, d := range disks {
-		if i%stress(4, 1) != 0 {
+	return disks
+}
+
+func TestMoveBrokenOffAnywhere(t *testing.T) {
+	for i, d := range brokenMoves(t) {
+		if i%stress(6, 1) != 0 {
 			continue
 		}
-		for _, order := range [][]string{{alice, bob}, {bob, alice}} {
-			if i%5 != 0 && order[0] == bob {
-				continue // the other order for every fifth state is enough
+		order := [][]string{{alice, bob}, {bob, alice}}[i/stress(6, 1)%2]
+		p := newPost(t)
+		p.write(alice, d.a)
+		p.write(bob, d.b)
+		p.send(alice, "three")
+		p.send(bob, "four")
+		var got, owed []string
+		for _, key := range order {
+			waiting, err := p.Pending(key)
+			p.ok(err)
+			shown := strings.Fields(p.show(key))
+			got, owed = append(got, shown...), append(owed, strings.Fields(p.open(key))...)
+			if len(shown) != waiting {
+				t.Errorf("state %d: %d shown of %s, %d were pending", i, len(shown), key, waiting)
 			}
+		}
+		p.ok(p.Move(alice, bob))
+		got = append(got, strings.Fields(p.show(bob))...)
+		if fmt.Sprint(owed) != "[job]" || p.open(bob) != "job" {
+			t.Errorf("state %d: owed %v, then %v", i, owed, p.open(bob))
+		}
+		// In the order they were sent in, box by box.
+		if at := func(s string) int { return slices.Index(got, s) }; at("one") > at("two") || at("two") > at("three") {
+			t.Errorf("state %d: order %v", i, got)
+		}
+		slices.Sort(got)
+		if fmt.Sprint(got) != "[four one own three two]" {
+			t.Fatalf("state %d: shown %v\n%s\n%s", i, got, d.a, d.b)
+		}
+	}
+}
+
+// Another move, or a return, comes before anybody has finished the broken one.
+func TestMoveBrokenOffAndOvertaken(t *testing.T) {
+	then := map[string]func(p *post) error{
+		"old goes elsewhere":   func(p *post) error { return p.Move(alice, carol) },
+		"old lives again":      func(p *post) error { return p.Revive(alice) },
+		"third becomes old":    func(p *post) error { return p.Move(carol, alice) },
+		"new becomes old":      func(p *post) error { return p.Move(bob, alice) },
+		"new goes elsewhere":   func(p *post) error { return p.Move(bob, carol) },
+		"third becomes new":    func(p *post) error { return p.Move(carol, bob) },
+		"there and back again": func(p *post) error { return errors.Join(p.Move(bob, alice), p.Move(alice, bob)) },
+	}
+	for i, d := range brokenMoves(t) {
+		if i%stress(40, 1) != 0 {
+			continue
+		}
+		for name, then := range then {
 			p := newPost(t)
 			p.write(alice, d.a)
 			p.write(bob, d.b)
+			p.ok(then(p))
 			p.send(alice, "three")
 			p.send(bob, "four")
+			p.send(carol, "five")
 			var got, owed []string
-			for _, key := range order {
-				waiting, err := p.Pending(key)
-				p.ok(err)
-				shown := strings.Fields(p.show(key))
-				got, owed = append(got, shown...), append(owed, strings.Fields(p.open(key))...)
-				if len(shown) != waiting {
-					t.Errorf("state %d: %d shown of %s, %d were pending", i, len(shown), key, waiting)
+			for range 2 {
+				for _, key := range []string{alice, bob, carol} {
+					got = append(got, strings.Fields(p.show(key))...)
 				}
 			}
-			p.ok(p.Move(alice, bob))
-			got = append(got, strings.Fields(p.show(bob))...)
-			if fmt.Sprint(owed) != "[job]" || p.open(bob) != "job" {
-				t.Errorf("state %d: owed %v, then %v", i, owed, p.open(bob))
-			}
-			// In the order they were sent in, box by box.
-			if at := func(s string) int { return slices.Index(got, s) }; at("one") > at("two") || at("two") > at("three") {
-				t.Errorf("state %d: order %v", i, got)
+			for _, key := range []string{alice, bob, carol} {
+				owed = append(owed, strings.Fields(p.open(key))...)
 			}
 			slices.Sort(got)
-			if fmt.Sprint(got) != "[four one own three two]" {
-				t.Fatalf("state %d: shown %v\n%s\n%s", i, got, d.a, d.b)
+			if fmt.Sprint(got, owed) != "[five four one own three two] [job]" {
+				t.Fatalf("state %d, then %s: shown %v, owed %v\n%s\n%s", i, name, got, owed, d.a, d.b)
 			}
 		}
 	}
