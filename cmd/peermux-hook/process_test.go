@@ -253,11 +253,13 @@ func TestHeldLock(t *testing.T) {
 	}
 }
 
-// TestHugePayload: ten megabytes of tool input go by.
+// TestHugePayload: a tool input of megabytes goes by. (Package hookrun measures
+// ten of them; here the race detector and a busy machine have their part of the
+// second that stdin is given.)
 func TestHugePayload(t *testing.T) {
 	w := newWorld(t)
 	w.send("the message")
-	huge := strings.Repeat(`\"agent_id\": \"x\", \\ `, 10<<20/24)
+	huge := strings.Repeat(`\"agent_id\": \"x\", \\ `, 2<<20/24)
 	out, err := w.command("codex", "PostToolUse", `,"tool_input":{"content":"`+huge+`"}`).Output()
 	if err != nil || !strings.Contains(string(out), "the message") {
 		t.Errorf("got %.100q, %v", out, err)

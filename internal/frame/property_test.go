@@ -91,7 +91,7 @@ func checkFrame(t *testing.T, text string, client string, bodies int) {
 func TestNoBodyEscapesTheFrame(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	kinds := []mailbox.Kind{"note", "ask", "task", "reply", "result", "withdraw", "other"}
-	for range 3000 {
+	for range 600 {
 		var items []mailbox.Item
 		for n := range r.IntN(6) {
 			from := mailbox.Party{Name: nastyText(r), Client: nastyText(r), Project: nastyText(r), Branch: nastyText(r), SessionID: nastyText(r), Host: nastyText(r)}
@@ -109,7 +109,7 @@ func TestNoBodyEscapesTheFrame(t *testing.T) {
 // TestFitsIsWhatMailShows: a message that was claimed because it fits is shown.
 func TestFitsIsWhatMailShows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 500 {
+	for range 120 {
 		client := []string{"claude", "codex"}[r.IntN(2)]
 		p := NewPage(Options{Client: client, Now: now})
 		for _, repository := range []string{"", "library 漢"} {
@@ -147,7 +147,7 @@ func TestFitsIsWhatMailShows(t *testing.T) {
 
 func TestOneLineOfABroadcast(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range 2000 {
+	for range 400 {
 		m := message(1, "note", mailbox.Party{Name: nastyText(r), Branch: nastyText(r), Project: nastyText(r), SessionID: nastyText(r)}, nastyText(r)).Message
 		m.Scope, m.Tag = nastyText(r), nastyText(r)
 		if line := FeedLine(m, Options{Now: now}); strings.ContainsAny(line, "\n\r") || !strings.HasPrefix(line, Quote) || len([]rune(line)) > 1100 {
