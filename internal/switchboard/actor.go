@@ -15,7 +15,7 @@ import (
 func ActorOf(e registry.Entry, process proc.ID) Actor {
 	return Actor{
 		Party: PartyOf(e), Kind: registry.ToSession, Group: e.Group, Process: process, Dir: e.CWD,
-		ServerPID: e.PID, Headless: e.Client.Mode == registry.Headless,
+		ServerPID: e.PID,
 	}
 }
 
@@ -47,7 +47,11 @@ func (b *Board) ActorFromShell(s Shell) (Actor, error) {
 	if err != nil {
 		return Actor{}, err
 	}
-	if e, ok := sessionAbove(s.Parents, b.Env("CLAUDE_CODE_SESSION_ID"), live); ok {
+	e, above, err := sessionAbove(s.Parents, b.Env("CLAUDE_CODE_SESSION_ID"), live)
+	if err != nil {
+		return Actor{}, err
+	}
+	if above {
 		a := ActorOf(e, s.Self.ID)
 		a.Dir = s.Dir
 		return a, nil
@@ -55,31 +59,32 @@ func (b *Board) ActorFromShell(s Shell) (Actor, error) {
 	return b.outside(s, registry.ToUser, registry.ToUser, mailbox.UserKey(""))
 }
 
-// sessionAbove finds the session whose client the command runs under. The nearest
-// client counts; when it holds several sessions, as Codex's daemon does, the
-// client's variable has to say which.
-func sessionAbove(parents []proc.Info, id string, live []registry.Entry) (registry.Entry, bool) {
+// sessionAbove finds the session whose client the command runs under: the nearest
+// one counts. Where that client holds several sessions, as Codex's daemon does,
+// nobody is guessed, and an agent's command never passes for the person's.
+func sessionAbove(parents []proc.Info, id string, live []registry.Entry) (e registry.Entry, found bool, err error) {
 	for _, parent := range parents {
 		var under []registry.Entry
 		for _, e := range live {
-			if e.Client.PID != 0 && e.Client.ID() == parent.ID && e.SessionID != "" {
+			if e.Client.PID != 0 && e.Client.ID() == parent.ID {
 				under = append(under, e)
 			}
 		}
-		switch {
-		case len(under) == 1 && (under[0].Client.Kind != registry.Codex || id == ""):
-			return under[0], true
-		case len(under) == 0:
+		if len(under) == 0 {
 			continue
 		}
+		if len(under) == 1 && under[0].SessionID != "" {
+			return under[0], true, nil
+		}
 		for _, e := range under {
-			if e.SessionID == id {
-				return e, true
+			if e.SessionID != "" && e.SessionID == id {
+				return e, true, nil
 			}
 		}
-		return registry.Entry{}, false
+		return e, false, refuse(CodeNoIdentity, "this shell runs under %s (pid %d), which holds %d sessions, and it cannot be told which of them this is; "+
+			"use the MCP tools, or --from NAME to speak as an app", under[0].Client.Kind, parent.PID, len(under))
 	}
-	return registry.Entry{}, false
+	return e, false, nil
 }
 
 func (b *Board) app(s Shell) (Actor, error) {

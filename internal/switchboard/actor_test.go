@@ -83,7 +83,17 @@ func TestActorFromShellOfADaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	shell := switchboard.Shell{Dir: k.dir, Self: self, Parents: []proc.Info{{ID: threads[0].entry.Client.ID()}}}
-	if a, err := k.board.ActorFromShell(shell); err != nil || a.Kind != registry.ToUser {
+	_, err = k.board.ActorFromShell(shell)
+	refused(t, err, switchboard.CodeNoIdentity)
+	shell.From = "ci"
+	if a, err := k.board.ActorFromShell(shell); err != nil || a.Kind != registry.ToApp {
+		t.Errorf("%+v, %v", a, err)
+	}
+	// With one thread there is no doubt, whatever the shell inherited.
+	shell.From = ""
+	kill(t, threads[1].server)
+	k.env["CLAUDE_CODE_SESSION_ID"] = "of-an-agent-further-up"
+	if a, err := k.board.ActorFromShell(shell); err != nil || a.SessionID != threads[0].entry.SessionID {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

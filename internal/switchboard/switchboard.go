@@ -72,7 +72,6 @@ type Actor struct {
 	Dir string
 	// ServerPID is the MCP server that stands for the session, 0 for others.
 	ServerPID int
-	Headless  bool
 	// Beside is a box besides its own that the actor has been let into (--box).
 	Beside string
 }
