@@ -157,6 +157,18 @@ func (i *identity) ptyHost(e registry.Entry) *registry.PTYHost {
 // cannot be told yet whether the mail goes along, the question stays open and is
 // asked again at each refresh.
 func (i *identity) succeed(next registry.Entry) error {
+	arrived := next.SessionID != "" && next.SessionID != i.entry.SessionID
+	if err := i.follow(next); err != nil || !arrived {
+		return err
+	}
+	// A session that went on under another id, and is now resumed in this process:
+	// its box must not send new mail after the other one any more. Where mail was
+	// moved here just now, this does nothing.
+	return i.server.board.Store.Revive(next.Box)
+}
+
+// follow moves the mail of the sessions that this one goes on from.
+func (i *identity) follow(next registry.Entry) error {
 	if next.Box != i.entry.Box && i.visible && !slices.ContainsFunc(i.behind, func(e registry.Entry) bool { return e.Box == i.entry.Box }) {
 		i.behind = append(i.behind, i.entry)
 	}

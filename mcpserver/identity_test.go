@@ -117,6 +117,27 @@ func TestClear(t *testing.T) {
 	}
 }
 
+// A session that was left with /clear and is resumed in another process gets its
+// own mail again; what went along with /clear stays with the conversation that
+// went on.
+func TestResumedElsewhereAfterClear(t *testing.T) {
+	h := newHouse(t)
+	ann, ben := h.claude("ann"), h.claude("ben")
+	ben.is("fresh", "ben", "idle")
+	ben.began("fresh", "clear")
+	eventually(t, "the box follows", func() bool {
+		return h.store().Resolve(mailbox.SessionKey("session-of-ben")) == mailbox.SessionKey("fresh")
+	})
+	resumed := h.claude("ben") // claude --resume with the first id
+	ann.must("send_message", map[string]any{"target": "session-of-ben", "body": "for the resumed one"})
+	if got := fmt.Sprint(bodiesOf(resumed.must("read_my_messages", nil))); got != "[for the resumed one]" {
+		t.Errorf("the resumed session read %v", got)
+	}
+	if got := bodiesOf(ben.must("read_my_messages", nil)); len(got) != 0 {
+		t.Errorf("the one that went on read %v", got)
+	}
+}
+
 // A copy of a conversation takes no mail: the transcript says that it is one.
 func TestForkTakesNothing(t *testing.T) {
 	h := newHouse(t)
