@@ -103,6 +103,15 @@ func host(t *testing.T, s standIn) (r *rig, keyboard *os.File) {
 	}
 	r.entry.Client.PID, r.entry.Client.Start = info.PID, info.Start
 	r.entry.PID, r.entry.Start = info.PID, info.Start
+	a := &attempt{Waker: r.waker, entry: r.entry, rec: &record{}}
+	r.until("the host has read what the stand-in has drawn", func() bool {
+		term, _, _ := a.findHost(context.Background())
+		if term == nil {
+			return false
+		}
+		seen, err := term.Look(context.Background())
+		return err == nil && readComposer(s.Kind, seen.Screen, nil).State != Unknown
+	})
 	return r, master
 }
 

@@ -30,6 +30,9 @@ type record struct {
 	Since   time.Time `json:"since,omitzero"` // when it first ended with this reason
 	Tries   int       `json:"tries,omitempty"`
 	Next    time.Time `json:"next,omitzero"` // no retry before
+	// Reached: the last attempt came through to the client, so another one may
+	// only be a second copy of it.
+	Reached bool `json:"reached,omitempty"`
 
 	// Typed is when our line was typed and not seen submitted: it may stand in the
 	// composer.
@@ -79,23 +82,22 @@ const (
 
 // note brings the record up to date with the outcome of an attempt.
 func (rec *record) note(r Result, now time.Time) {
-	switch r.Outcome {
-	case NotNeeded:
-		switch r.Reason {
-		case nothingUnshown:
-			landed := rec.Landed
-			*rec = record{Landed: landed}
-		case isWorking:
-			// Its hooks will show the mail. If it has none, the end of the turn is
-			// the time to try.
-			rec.set(r, now)
-		}
-	case Submitted, Native:
+	switch {
+	case r.Outcome == NotNeeded && r.Reason == nothingUnshown:
+		*rec = record{Landed: rec.Landed}
+	case r.Outcome == NotNeeded && r.Reason == isWorking:
+		// Its hooks will show the mail. If it has none, the end of the turn is the
+		// time to try.
 		rec.set(r, now)
-		rec.Typed = time.Time{}
+		rec.Reached = false
+	case r.Outcome == NotNeeded:
+	case r.Outcome == Submitted, r.Outcome == Native, r.gone:
+		rec.set(r, now)
+		rec.Typed, rec.Reached = time.Time{}, true
 		rec.Tries++
 		rec.Next = now.Add(firstFollow << min(2*rec.Tries-2, 10))
 	default:
+		rec.Reached = false
 		rec.set(r, now)
 		rec.Tries++
 		rec.Next = now.Add(min(firstRetry<<min(rec.Tries-1, 10), lastRetry))

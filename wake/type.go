@@ -127,6 +127,8 @@ func (t *typist) echoed(ctx context.Context) (Result, bool) {
 	return Result{}, true
 }
 
+const emptyAgain = "the composer is empty again"
+
 // ours looks whether Enter may be pressed: the gate's conditions still hold, with
 // exactly our line in the composer.
 func (t *typist) ours(ctx context.Context) (bool, string) {
@@ -143,7 +145,7 @@ func (t *typist) ours(ctx context.Context) (bool, string) {
 	case v.Do && v.EnterOnly:
 		return true, ""
 	case v.Do:
-		return false, "the composer is empty again"
+		return false, emptyAgain
 	default:
 		return false, v.Reason
 	}
@@ -164,7 +166,7 @@ func (t *typist) submit(ctx context.Context) Result {
 		// everything else; only the first is tried again.
 		ours, why := t.ours(ctx)
 		if !ours {
-			return Result{Outcome: TypedNotSubmitted, Reason: "no turn was seen to start: " + why}
+			return Result{Outcome: TypedNotSubmitted, Reason: "no turn was seen to start: " + why, gone: why == emptyAgain}
 		}
 		reason = "Enter was pressed and the line still stands in the composer"
 	}

@@ -58,6 +58,9 @@ type Result struct {
 	Reason  string  `json:"reason,omitempty"`
 	Route   string  `json:"route,omitempty"` // native, pty, tmux
 	Facts   []Fact  `json:"facts,omitempty"` // only from Explain
+
+	// gone: the line left the composer, though no turn was seen to start.
+	gone bool
 }
 
 // Fact is one thing that was looked at, and where it came from.
@@ -179,11 +182,10 @@ func (w *Waker) retryIn(e registry.Entry, rec *record) time.Duration {
 	if n, err := w.Store.Pending(e.Box); err == nil && n == 0 {
 		return 0 // the attempt finds nothing to do and clears the record
 	}
-	reached := rec.Outcome == Submitted || rec.Outcome == Native
-	if reached && rec.Tries > maxFollows {
+	if rec.Reached && rec.Tries > maxFollows {
 		return lastRetry // it was told often enough; its next turn shows the mail
 	}
-	if !reached && w.statusOf(e).Word != rec.Status {
+	if !rec.Reached && w.statusOf(e).Word != rec.Status {
 		return 0
 	}
 	return rec.Next.Sub(w.Now())
