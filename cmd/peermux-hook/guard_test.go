@@ -33,7 +33,7 @@ func TestLinksLittle(t *testing.T) {
 	allowed := map[string]bool{
 		"golang.org/x/sys/unix": true, "peermux/cmd/peermux-hook": true, "peermux/hookscripts/hookrun": true,
 		"peermux/mailbox": true, "peermux/registry": true, "peermux/internal/frame": true, "peermux/internal/private": true,
-		"peermux/internal/proc": true, "peermux/internal/project": true, "peermux/internal/program": true, "peermux/internal/faults": true,
+		"peermux/internal/proc": true, "peermux/internal/project": true, "peermux/internal/program": true, "peermux/internal/origin": true,
 	}
 	banned := regexp.MustCompile(`^(net|net/.*|os/exec|os/user|regexp|log|log/.*|text/template|html/.*|go/.*|testing|flag|os/signal|plugin|embed|compress/.*|crypto/tls|crypto/x509)$`)
 	for dep := range strings.FieldsSeq(string(out)) {

@@ -1,13 +1,12 @@
 package hookrun
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"time"
 
+	"peermux/internal/origin"
 	"peermux/internal/proc"
 	"peermux/mailbox"
 	"peermux/registry"
@@ -72,35 +71,22 @@ func (h *hook) follow(chain []proc.Info) error {
 	if !ok {
 		return nil
 	}
+	// A transcript that is not there yet was copied from nowhere.
+	from, err := origin.Read(h.in.Transcript)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	v := registry.Succession(prev, registry.Step{
 		SessionID: h.in.SessionID, Source: h.in.Source, Client: prev.Client,
 		// Without a SessionStart only the transcript tells a fork, which begins
 		// with lines of the session it was copied from.
-		TranscriptSeen: true, ForkedFrom: h.forkedFrom(prev.SessionID),
+		TranscriptSeen: true, ForkedFrom: from.ForkedFrom,
 	})
 	if !v.Move || v.From == h.key {
 		return nil
 	}
 	err = h.mail.Move(v.From, h.key)
 	return errors.Join(err, h.reg.RemoveDrop(v.From), h.reg.RemoveStatus(v.From))
-}
-
-// forkedFrom is id when the transcript begins as a copy of that session's.
-func (h *hook) forkedFrom(id string) string {
-	f, err := os.Open(h.in.Transcript)
-	if err != nil {
-		return "" // nothing was copied
-	}
-	defer f.Close()
-	start := make([]byte, 64<<10)
-	n, err := io.ReadFull(f, start)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return ""
-	}
-	if bytes.Contains(start[:n], []byte(`"forkedFrom"`)) && bytes.Contains(start[:n], []byte(id)) {
-		return id
-	}
-	return ""
 }
 
 // predecessor finds the one entry of our client's process that is under another
