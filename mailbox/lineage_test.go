@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -43,5 +44,42 @@ func TestLineage(t *testing.T) {
 	}
 	if got, err := s.Lineage(mailbox.SessionKey("nobody")); err != nil || len(got) != 1 {
 		t.Errorf("a box that is not there: %v, %v", got, err)
+	}
+}
+
+// Trace says what Find says, from the lines about one message.
+func TestTrace(t *testing.T) {
+	p := newPost(t)
+	p.send(alice, "settled")
+	p.show(alice)
+	id := p.post(alice, task("bob", "job"))
+	answer := p.post(alice, mailbox.Message{Kind: mailbox.KindReply, ReplyTo: id, Body: "answer"})
+	same := func(what string) {
+		t.Helper()
+		for _, m := range []string{id, answer} {
+			got, err := p.Trace(alice, m)
+			p.ok(err)
+			if want := p.item(alice, m); got.Status() != want.Status() || got.Body != want.Body || len(got.Shown) != len(want.Shown) {
+				t.Errorf("%s: got %s %q, want %s %q", what, got.Status(), got.Body, want.Status(), want.Body)
+			}
+		}
+	}
+	same("queued")
+	for what, want := range map[string]bool{id: true, "nobody": false} {
+		if got, err := p.HasReplyTo(alice, what); err != nil || got != want {
+			t.Errorf("HasReplyTo(%s): %v, %v", what, got, err)
+		}
+	}
+	p.ok(p.Compact(alice))
+	same("compacted")
+	p.show(alice)
+	p.ok(p.Compact(alice))
+	same("shown and compacted")
+	p.ok(p.Move(alice, bob))
+	same("moved")
+	p.ok(p.Close(bob, id, "done", mailbox.Party{}, "r"))
+	same("closed")
+	if _, err := p.Trace(carol, id); !errors.Is(err, mailbox.ErrUnknownMessage) {
+		t.Errorf("unknown: %v", err)
 	}
 }

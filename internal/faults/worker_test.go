@@ -133,7 +133,7 @@ func (w *worker) send() error {
 		m := mailbox.Message{Body: bodyOf(w.Name, n), From: mailbox.Party{Name: w.Name}}
 		_, err := w.store.Append(w.Box, &m, mailbox.AppendOptions{NoSync: !w.Sync})
 		if errors.Is(err, mailbox.ErrInboxFull) {
-			time.Sleep(time.Millisecond) // readers are slower than writers
+			time.Sleep(20 * time.Millisecond) // readers are slower than writers
 			continue
 		}
 		if err != nil {
