@@ -131,7 +131,13 @@ func (w *worker) closeOne(ctx context.Context) {
 	if w.failed("open work", err) || len(res.Work) == 0 {
 		return
 	}
-	one := res.Work[rand.IntN(len(res.Work))]
+	w.takeUp(res.Work[rand.IntN(len(res.Work))])
+}
+
+// takeUp settles what the list of open work, which has its text, put in front of the
+// model. Such mail is not shown again once it is settled.
+func (w *worker) takeUp(one switchboard.Work) {
+	w.say("saw " + one.MessageID)
 	w.settle(one.MessageID, one.Kind, one.From.Name)
 }
 

@@ -22,11 +22,12 @@ import (
 // A log has these lines:
 //
 //	born PID            a process of this session begins
-//	session ID          it is about to go on under this id
-//	cleared ID          it has done so
+//	session ID          it is about to go on under this new id, as after /clear
+//	cleared ID          this is its id now
 //	ack ID NAME         this message to that session was accepted; * is a broadcast
 //	out ID              this message was put in front of the model
 //	rec ID              and that was recorded
+//	saw ID              it was in a list of open work and is being settled
 //	refused CODE        a call was refused, as it may be
 //	fail TEXT           a call failed, as it may not
 //	health FILES ROUTINES BYTES
@@ -157,11 +158,12 @@ type tally struct {
 	from  map[string]string
 	out   map[showing]int
 	doubt map[showing]int // shown by a process that died before it recorded that
-	by    map[string][]string
+	saw   map[showing]bool
+	by    map[string][]string // message to the sessions that it was shown to
 }
 
 func (f *fleet) judgeLogs(v *verdict) error {
-	t := tally{map[string]string{}, map[string]string{}, map[showing]int{}, map[showing]int{}, map[string][]string{}}
+	t := tally{map[string]string{}, map[string]string{}, map[showing]int{}, map[showing]int{}, map[showing]bool{}, map[string][]string{}}
 	v.refused = map[string]int{}
 	for n := range f.plan.sessions {
 		if err := f.readLog(nameOf(n), &t, v); err != nil {
@@ -182,6 +184,12 @@ func (f *fleet) judgeLogs(v *verdict) error {
 		if times > 1+t.doubt[s] {
 			v.wrong = append(v.wrong, fmt.Sprintf("%s was shown to %s %d times, %d of them by a process that was killed before it recorded that",
 				s.id, s.session, times, t.doubt[s]))
+		}
+	}
+	for s := range t.saw {
+		if t.out[s] == 0 {
+			t.by[s.id] = append(t.by[s.id], s.session)
+			v.shown++
 		}
 	}
 	for id, to := range t.to {
@@ -236,10 +244,11 @@ func (f *fleet) readLog(name string, t *tally, v *verdict) error {
 		case "out":
 			t.out[at]++
 			open[at] = true
+		case "saw":
+			t.saw[at] = true
 		case "rec":
 			delete(open, at)
 		case "cleared":
-			v.clears++
 		case "refused":
 			v.refused[rest]++
 		case "fail":
@@ -251,6 +260,7 @@ func (f *fleet) readLog(name string, t *tally, v *verdict) error {
 			}
 			healths = append(healths, h)
 		case "session":
+			v.clears++
 		default:
 			return fmt.Errorf("%s: no word of a log: %q", name, in.Text())
 		}

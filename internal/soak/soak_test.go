@@ -40,7 +40,7 @@ func TestShortSoak(t *testing.T) {
 	if !v.good() {
 		t.Error("a promise was broken")
 	}
-	if v.kills == 0 || v.clears <= 8 || v.broadcasts == 0 {
+	if v.kills == 0 || v.clears == 0 || v.broadcasts == 0 {
 		t.Error("the storm was none")
 	}
 }

@@ -139,7 +139,6 @@ func (w *worker) begin() error {
 	w.say("born " + fmt.Sprint(w.self.PID))
 	if last == "" {
 		last = newSession(w.Name)
-		w.say("session " + last)
 		w.say("cleared " + last)
 	}
 	if pending != "" {
@@ -216,7 +215,7 @@ func (w *worker) closeAll() {
 			return
 		}
 		for _, one := range res.Work {
-			w.settle(one.MessageID, one.Kind, one.From.Name)
+			w.takeUp(one)
 		}
 	}
 	w.say("fail open work does not end")
