@@ -69,7 +69,7 @@ func (b *bench) env() []string {
 	path := strings.Join([]string{b.peermux, b.clients, b.node, "/usr/local/bin", "/usr/bin", "/bin"}, ":")
 	return []string{
 		"PATH=" + path, "HOME=" + b.home, "TMPDIR=" + filepath.Join(b.dir, "tmp"), "SHELL=/bin/bash",
-		"TERM=xterm-256color", "LANG=C.UTF-8", "PEERMUX_E2E=" + b.dir, "PEERMUX_TRACE=1",
+		"TERM=xterm-256color", "LANG=C.UTF-8", "PEERMUX_E2E=" + b.dir, runMark(os.Getpid()), "PEERMUX_TRACE=1",
 		"IS_SANDBOX=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"ANTHROPIC_API_KEY=" + apiKey, "ANTHROPIC_BASE_URL=" + b.model.URL(), "MOCK_KEY=dummy",

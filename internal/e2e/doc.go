@@ -15,5 +15,6 @@
 // looking: it approves an open dialog.
 //
 // Everything that is started carries the bench's folder in its environment or
-// runs a program from it, and is ended by that when the test is over.
+// runs a program from it, and is ended by that when the test is over, also when it
+// is interrupted; what a killed run has left behind is ended by the next one.
 package e2e

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -19,6 +21,14 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	sweep(abandoned)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		sweep(func(run int) bool { return run == os.Getpid() })
+		os.Exit(1)
+	}()
 	if os.Getenv(builtEnv) != "" {
 		return m.Run()
 	}
