@@ -41,6 +41,10 @@ type Claim struct {
 	Messages []Item
 	// More counts the messages that wait and were left behind.
 	More int
+	// Newer counts those of them that a newer peermux wrote, in a format that this
+	// one does not know. They wait until it is updated, and hold up no others; in a
+	// feed, where a reader's place cannot skip any, they hold up those behind them.
+	Newer int
 
 	commit func(kind string, items []Item) error
 }
@@ -251,6 +255,11 @@ func (s *Store) available(p place, x *index, o ClaimOptions) *Claim {
 		}
 		it, ok := s.item(p, x, e, o.Reader)
 		if !ok || it.Claimed || withheld(p, &it, o, awaited) {
+			return
+		}
+		if it.V > messageVersion {
+			c.More++
+			c.Newer++
 			return
 		}
 		full = full || o.Limit > 0 && len(c.Messages) >= o.Limit || o.Fits != nil && !o.Fits(it.Message)

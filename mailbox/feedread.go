@@ -120,6 +120,12 @@ func (n news) pick(readerBox string, at feedPlace, o FeedOptions) (c *Claim, thr
 			through = id
 			continue
 		}
+		if m.V > messageVersion {
+			full = true
+			c.Newer++
+			c.More++
+			continue
+		}
 		if o.Limit > 0 && len(c.Messages) >= o.Limit || o.Fits != nil && !o.Fits(m) {
 			full = true
 			c.More++

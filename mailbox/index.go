@@ -63,7 +63,7 @@ func eachRecord(data []byte, do func(record)) (bad int) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte{'\n'})
 		data = rest
-		if r, ok := head(line); ok && bytes.Index(line[1:], recordStart) < 0 {
+		if r, ok := head(line); ok && !bytes.Contains(line[1:], recordStart) {
 			do(r)
 		} else if r, ok := slowHead(line); ok {
 			do(r)

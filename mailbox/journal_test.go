@@ -42,6 +42,9 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 	n := 0
 	p.ok(filepath.WalkDir(p.home, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
 		n++
 		info, err := e.Info()
 		if err != nil {
