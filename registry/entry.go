@@ -218,7 +218,7 @@ func (r *Registry) removeIf(pid int, doomed func(Entry) bool) error {
 	if !doomed(e) {
 		return nil
 	}
-	return os.Remove(name)
+	return r.retire(name, e)
 }
 
 func (r *Registry) read(pid int) (Entry, error) {

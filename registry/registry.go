@@ -9,6 +9,8 @@
 //	status/<box key>      one word, written by hooks; its modification time is
 //	                      the time of the event it speaks of
 //	drops/<box key>.json  a [Drop], written by hooks
+//	ended/<box key>.json  the last entry of a session that has ended, moved here by
+//	                      whoever removes it; for 30 days
 //
 // Entries and drops are replaced by rename, so a reader sees the old file or the
 // new one, and a crash leaves a temporary file at most. An entry speaks for a

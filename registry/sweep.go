@@ -16,7 +16,8 @@ import (
 const statusTTL = 24 * time.Hour
 
 // Sweep removes what nobody needs any more: entries of the dead, drops of clients
-// that have ended, statuses of sessions that are gone, and temporary files that a
+// that have ended, statuses of sessions that are gone, what is
+// remembered of those that ended long ago, and temporary files that a
 // crash left behind. It never touches mail.
 func (r *Registry) Sweep() error {
 	live, err := r.Live()
@@ -27,7 +28,7 @@ func (r *Registry) Sweep() error {
 	for _, e := range live {
 		boxes[e.Box] = true
 	}
-	errs := []error{r.sweepDrops(), r.sweepStatus(boxes)}
+	errs := []error{r.sweepDrops(), r.sweepStatus(boxes), r.sweepEnded()}
 	for _, dir := range []string{"sessions", "drops"} {
 		if err := private.Sweep(filepath.Join(r.home, dir)); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)

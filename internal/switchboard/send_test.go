@@ -147,9 +147,37 @@ func TestOutlookElsewhere(t *testing.T) {
 	if res.Target != "user" || res.Outlook == "" || res.TargetSessionID != "" {
 		t.Errorf("user: %+v", res)
 	}
-	// Somebody who never wrote with it learns nothing of it.
-	_, err := k.join("cay").send(ben.entry.SessionID, "x")
+	// Who could see it while it lived leaves it mail too; one from another project
+	// learns nothing of it.
+	cay := k.join("cay")
+	res = cay.mustSend(ben.entry.SessionID, "x")
+	if res.Outlook != switchboard.NoReader || res.TargetSessionID != ben.entry.SessionID {
+		t.Errorf("ended session, by one that never wrote with it: %+v", res)
+	}
+	dan := k.join("dan")
+	dan.entry.Project = "/elsewhere"
+	dan.put()
+	_, err := dan.send(ben.entry.SessionID, "x")
 	refused(t, err, switchboard.CodeUnknownTarget)
+}
+
+// A session that ended before anybody wrote with it has no box, and mail for it is
+// kept all the same.
+func TestSendToEndedWithoutMail(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	ann, ben := k.join("ann"), k.join("ben")
+	kill(t, ben.client)
+	res := ann.mustSend(ben.entry.SessionID, "for when you are resumed")
+	if res.Outlook != switchboard.NoReader || res.Target != "ben" {
+		t.Errorf("got %+v", res)
+	}
+	if n, err := k.board.Store.Pending(ben.entry.Box); err != nil || n != 1 {
+		t.Errorf("its box holds %d, %v", n, err)
+	}
+	if _, err := ann.send("no-such-session-id", "x"); err == nil {
+		t.Error("a session that never was is no target")
+	}
 }
 
 // A peer that still holds the id from before /clear reaches the session under its

@@ -114,8 +114,9 @@ func PartyOf(e registry.Entry) mailbox.Party {
 }
 
 // former finds a session by an id that no live session has: one whose
-// conversation goes on under a new id, or one that ended and with which the
-// actor has exchanged mail. Others stay unknown, so that nothing is revealed.
+// conversation goes on under a new id, or one that ended and which the actor
+// could see while it lived or has exchanged mail with. Others stay unknown, so
+// that nothing is revealed.
 func (b *Board) former(a Actor, target string, live []registry.Entry, cause error) (dest, bool) {
 	te, ok := errors.AsType[*registry.TargetError](cause)
 	target = strings.TrimSpace(target)
@@ -123,7 +124,8 @@ func (b *Board) former(a Actor, target string, live []registry.Entry, cause erro
 		return dest{}, false
 	}
 	key := mailbox.SessionKey(target)
-	if _, err := os.Lstat(mailbox.JournalPath(b.Home, key)); err != nil {
+	ended, wasHere := b.Registry.Ended(key)
+	if !wasHere && !b.hasBox(key) {
 		return dest{}, false
 	}
 	now := b.Store.Resolve(key)
@@ -134,6 +136,10 @@ func (b *Board) former(a Actor, target string, live []registry.Entry, cause erro
 		}
 	}
 	party, ok := b.correspondent(a, target)
+	if !ok && wasHere {
+		ended = b.regroup([]registry.Entry{ended})[0]
+		party, ok = PartyOf(ended), reach.Includes(ended) && !reach.IsSelf(ended)
+	}
 	if !ok {
 		return dest{}, false
 	}
