@@ -2,6 +2,7 @@ package switchboard
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -49,6 +50,9 @@ func (b *Board) Read(ctx context.Context, a Actor, r ReadRequest) (ReadResult, D
 	res := ReadResult{OK: true, Messages: rd.mail, Count: len(rd.mail), More: rd.more}
 	if len(rd.mail) > 0 {
 		res.About = frame.Closing
+	}
+	if rd.newer > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("%d of the messages that are left were %s; reading again will not bring them", rd.newer, newerFormat))
 	}
 	open, err := rd.openWork()
 	if err != nil {
@@ -104,6 +108,7 @@ type reading struct {
 	mail    []Mail
 	claims  deliveries
 	more    int
+	newer   int // of more: in a format that this peermux does not know
 	left    int // messages that still fit
 	bytes   int
 }
@@ -164,7 +169,7 @@ func (rd *reading) giveBack(err error) error {
 }
 
 func (rd *reading) take() error {
-	rd.more = 0
+	rd.more, rd.newer = 0, 0
 	for _, box := range rd.boxes {
 		if err := rd.takeFrom(box); err != nil {
 			return rd.giveBack(err)
@@ -235,6 +240,7 @@ func (rd *reading) keep(claim *mailbox.Claim) ([]mailbox.Item, int) {
 	if len(claim.Messages) > 0 {
 		rd.claims = append(rd.claims, claim)
 	}
+	rd.newer += claim.Newer
 	return claim.Messages, claim.More
 }
 
@@ -325,6 +331,17 @@ func (rd *reading) openWork() (int, error) {
 	return open, nil
 }
 
+// newerFormat is what is said instead of guessing what a message means.
+const newerFormat = "written by a newer peermux, in a format that this one does not know; tell your user to update peermux here and to restart this session"
+
+// bodyOf is the text of a message, ready to be shown.
+func bodyOf(m mailbox.Message) string {
+	if m.V > frame.Version {
+		return "(" + newerFormat + ")"
+	}
+	return frame.Clean(m.Body)
+}
+
 // mailOf is a message as a reader gets it.
 func mailOf(it mailbox.Item, scope string) Mail {
 	if scope == "" {
@@ -332,7 +349,7 @@ func mailOf(it mailbox.Item, scope string) Mail {
 	}
 	return Mail{
 		MessageID: it.ID, Kind: string(it.Kind), From: peerOf(it.From), Subject: frame.Line(it.Subject, 200),
-		Body: frame.Clean(it.Body), SentAt: it.SentAt, ReplyTo: it.ReplyTo, Scope: scope, Tag: it.Tag,
+		Body: bodyOf(it.Message), SentAt: it.SentAt, ReplyTo: it.ReplyTo, Scope: scope, Tag: it.Tag,
 		Urgency: it.Urgency, AnswerWith: answerWith(it, scope == "repo"), PossiblySeen: it.PossiblySeen,
 		Answered: it.Answered, Closed: it.Closed,
 	}

@@ -178,7 +178,7 @@ func (b *Board) OpenWork(_ context.Context, a Actor) (WorkResult, error) {
 func workOf(it mailbox.Item, repo string) Work {
 	w := Work{
 		MessageID: it.ID, Kind: string(it.Kind), From: peerOf(it.From), Subject: frame.Line(it.Subject, 200),
-		Body: cut(frame.Clean(it.Body), workBody), SentAt: it.SentAt, CloseWith: answerWith(it, repo != ""),
+		Body: cut(bodyOf(it.Message), workBody), SentAt: it.SentAt, CloseWith: answerWith(it, repo != ""),
 	}
 	if repo != "" {
 		w.Scope = "repo"
