@@ -86,6 +86,7 @@ func (r *rig) onBell() {
 
 func TestBell(t *testing.T) {
 	t.Run("rings and is answered", func(t *testing.T) {
+		t.Parallel()
 		r := idle(t, "claude")
 		r.hooked(false)
 		r.mail("first")
@@ -98,6 +99,7 @@ func TestBell(t *testing.T) {
 		}
 	})
 	t.Run("a dialog is open", func(t *testing.T) {
+		t.Parallel()
 		r := idle(t, "claude")
 		r.hooked(false)
 		r.status(registry.Waiting)
@@ -111,6 +113,7 @@ func TestBell(t *testing.T) {
 		}
 	})
 	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
 		r := idle(t, "claude")
 		r.hooked(false)
 		r.mail("first")
@@ -127,6 +130,7 @@ func TestBell(t *testing.T) {
 		"a headless entry": func(r *rig) { r.hooked(false); r.entry.Client.Mode = registry.Headless },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := idle(t, "claude")
 			prepare(r)
 			r.mail("first")
@@ -204,6 +208,7 @@ func codex(t *testing.T, home string) *rig {
 func TestQueue(t *testing.T) {
 	want := fmt.Sprintf("%q home=/the/codex/home\n", []string{"queue", "--thread", "stand-in", "--message=" + Line})
 	t.Run("idle", func(t *testing.T) {
+		t.Parallel()
 		r := codex(t, "/works")
 		r.mail("first")
 		if got := r.wake(); got.Outcome != Native || got.Route != routeQueue {
@@ -228,6 +233,7 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("a dialog is open", func(t *testing.T) {
+		t.Parallel()
 		r := codex(t, "/works")
 		r.status(registry.Waiting)
 		r.mail("first")
@@ -236,6 +242,7 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("working", func(t *testing.T) {
+		t.Parallel()
 		r := codex(t, "/works")
 		r.status(registry.Working)
 		r.mail("first")
@@ -244,6 +251,7 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("queue fails", func(t *testing.T) {
+		t.Parallel()
 		r := codex(t, "/fails")
 		r.mail("first")
 		if got := r.wake(); got.Outcome == Native || r.file("queued") != want {
@@ -251,6 +259,7 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("queue does not confirm", func(t *testing.T) {
+		t.Parallel()
 		r := codex(t, "/silent")
 		r.mail("first")
 		if got := r.wake(); got.Outcome == Native {
@@ -258,6 +267,7 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("no thread id yet", func(t *testing.T) {
+		t.Parallel()
 		r := codex(t, "/works")
 		r.entry.SessionID = ""
 		r.mail("first")
@@ -269,6 +279,7 @@ func TestQueue(t *testing.T) {
 
 func TestEconomy(t *testing.T) {
 	t.Run("a budget per hour", func(t *testing.T) {
+		t.Parallel()
 		r := codex(t, "/works")
 		limit := "budget_per_hour = 3\n"
 		r.mail("first") // makes the home
