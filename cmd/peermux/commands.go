@@ -12,7 +12,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"start", []command{setupCommand(), installHookCommand(), uninstallHookCommand(), demoCommand(), versionCommand()}},
-		{"sessions", []command{listCommand(), topCommand(), upCommand(), downCommand(), readCommand(), transcriptsCommand(), wakeCommand(), runCommand(), whoamiCommand(), eventsCommand(), badgeCommand()}},
+		{"sessions", []command{listCommand(), topCommand(), upCommand(), downCommand(), readCommand(), transcriptsCommand(), wakeCommand(), runCommand(), whoamiCommand(), eventsCommand(), badgeCommand(), notifyCommand()}},
 		{"mail", []command{sendCommand(), askCommand(), replyCommand(), inboxCommand(), doneCommand(), broadcastCommand(), retractCommand(), countCommand(), statusCommand(), groupCommand(), gatewayCommand()}},
 		{"upkeep", []command{doctorCommand(), gcCommand()}},
 		{"shell", []command{completionCommand(), completeCommand(), manCommand(), mcpCommand(), standInCommand(), leadCommand()}},
