@@ -206,7 +206,7 @@ func (f *fleet) rage(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// harass kills one to three sessions at a time, and starts them again.
+// harass kills one to three sessions at a time, and starts them again, all at once.
 func (f *fleet) harass(ctx context.Context) error {
 	for wait(ctx, rand.N(2*f.plan.pause)) {
 		victims := rand.Perm(f.plan.sessions - 1)[:1+rand.IntN(min(3, f.plan.sessions-1))]
@@ -222,6 +222,9 @@ func (f *fleet) harass(ctx context.Context) error {
 				return err
 			}
 			f.workers[n+1] = w
+		}
+		for _, n := range victims {
+			w := f.workers[n+1]
 			if err := errors.Join(w.hear("ready"), f.step(w, "go")); err != nil {
 				return err
 			}
