@@ -48,10 +48,15 @@ func askRequest(a *app, target, body string, timeout time.Duration) switchboard.
 
 func (a *app) ask(ctx context.Context, s *shell, r switchboard.AskRequest, asJSON bool) error {
 	res, delivery, err := s.board.Ask(ctx, s.actor, r)
+	return a.answer(res, delivery, err, asJSON)
+}
+
+// answer prints what a wait ended with, and exits with 4 when that is nothing.
+func (a *app) answer(res switchboard.AskResult, d switchboard.Delivery, err error, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if err := a.deliver(delivery, func() error {
+	if err := a.deliver(d, func() error {
 		if asJSON {
 			return writeJSON(a.out, res)
 		}
@@ -59,7 +64,7 @@ func (a *app) ask(ctx context.Context, s *shell, r switchboard.AskRequest, asJSO
 			fmt.Fprintf(a.err, "peermux: no answer yet to %s: %s\n", res.MessageID, res.Next)
 			return nil
 		}
-		fmt.Fprintf(a.err, "%s answers (%s):\n", res.Reply.From.Name, res.Reply.MessageID)
+		fmt.Fprintf(a.err, "%s answers (%s):\n", clean(res.Reply.From.Name), res.Reply.MessageID)
 		_, err := fmt.Fprintln(a.out, clean(res.Reply.Body))
 		return err
 	}); err != nil {

@@ -53,7 +53,7 @@ func broadcastCommand() command {
 func retractCommand() command {
 	return command{
 		name: "retract", args: "ID", short: "withdraw an own broadcast, or what an app has not collected",
-		examples: []string{"peermux retract 01KBB0T6Z2", "peermux retract 01KBB0T6Z2 --from ci"},
+		examples: []string{"peermux retract 01KBB0T6Z2Q8V4M7C1X5N3R9JD", "peermux retract 01KBB0T6Z2Q8V4M7C1X5N3R9JD --from ci"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			from := fs.String("from", "", "act as the app called `name`")
 			asJSON := fs.Bool("json", false, "print one JSON document")

@@ -123,7 +123,7 @@ func indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ")
 func doneCommand() command {
 	return command{
 		name: "done", args: "ID…", short: "close tasks or repository mail",
-		examples: []string{`peermux done 01KBB0T6Z2 --note "merged"`, "peermux done 01KBB0T6Z2 --blocked --box repo:parser"},
+		examples: []string{`peermux done 01KBB0T6Z2Q8V4M7C1X5N3R9JD --note "merged"`, "peermux done 01KBB0T6Z2Q8V4M7C1X5N3R9JD --blocked --box repo:parser"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			blocked := fs.Bool("blocked", false, "it can't be done")
 			note := fs.String("note", "", "`text` for whoever asked")

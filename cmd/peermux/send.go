@@ -77,7 +77,7 @@ func outlook(word, why string) string {
 func replyCommand() command {
 	return command{
 		name: "reply", args: "ID [BODY|-]", short: "answer a message by its id",
-		examples: []string{`peermux reply 01KBB0T6Z2 "yes, merge it"`, `peermux reply 01KBB0T6Z2 "done in 3f2a1c" --done`},
+		examples: []string{`peermux reply 01KBB0T6Z2Q8V4M7C1X5N3R9JD "yes, merge it"`, `peermux reply 01KBB0T6Z2Q8V4M7C1X5N3R9JD "done in 3f2a1c" --done`},
 		flags: func(fs *flag.FlagSet) runFunc {
 			done := fs.Bool("done", false, "it also closes the task")
 			box := fs.String("box", "", "answer from the box of `target` (repo:NAME)")

@@ -11,8 +11,10 @@ import (
 func statusCommand() command {
 	return command{
 		name: "status", args: "ID", short: "say what became of a message",
-		examples: []string{"peermux status 01KBB0T6Z2", "peermux status 01KBB0T6Z2 --json"},
+		long:     "With --wait it waits for the result of a task, or the late answer to a question, prints\nit, and exits with 4 when none came.",
+		examples: []string{"peermux status 01KBB0T6Z2Q8V4M7C1X5N3R9JD", "peermux status 01KBB0T6Z2Q8V4M7C1X5N3R9JD --wait 30m"},
 		flags: func(fs *flag.FlagSet) runFunc {
+			wait := fs.Duration("wait", 0, "wait so long for the result or answer")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if len(args) != 1 {
@@ -21,6 +23,10 @@ func statusCommand() command {
 				s, err := a.open(ctx, "")
 				if err != nil {
 					return err
+				}
+				if *wait > 0 {
+					res, delivery, err := s.board.Await(ctx, s.actor, args[0], *wait)
+					return a.answer(res, delivery, err, *asJSON)
 				}
 				res, err := s.board.Status(ctx, s.actor, args[0])
 				if err != nil {
