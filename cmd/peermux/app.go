@@ -22,6 +22,8 @@ type app struct {
 	env             func(string) string
 	now             func() time.Time
 	version, commit string
+
+	json bool // --json was given: a failure is a JSON document too
 }
 
 // runFunc does a command's work with the arguments that are no flags.
@@ -69,6 +71,9 @@ func (a *app) run(ctx context.Context, cmd command, args []string) error {
 	fs.SetOutput(io.Discard)
 	run := cmd.flags(fs)
 	words, err := parse(fs, args, cmd.raw)
+	if f := fs.Lookup("json"); f != nil {
+		a.json = f.Value.String() == "true"
+	}
 	if errors.Is(err, flag.ErrHelp) {
 		return writeHelp(a.out, cmd)
 	}

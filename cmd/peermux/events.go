@@ -24,6 +24,9 @@ func eventsCommand() command {
 				if err := noArgs(args); err != nil {
 					return err
 				}
+				if *since < 0 {
+					return usageError{msg: "a negative --since", hint: "peermux events --since 1h"}
+				}
 				b, err := a.board()
 				if err != nil {
 					return err

@@ -60,6 +60,7 @@ func (a *app) exit(err error) int {
 	var hint1 hinted
 	var board *switchboard.Error
 	result := exitFailed
+	doc := failure(err)
 	switch {
 	case errors.As(err, &usage):
 		hint, result = usage.hint, exitUsage
@@ -70,6 +71,10 @@ func (a *app) exit(err error) int {
 	case errors.Is(err, context.Canceled):
 		msg = "interrupted"
 	}
+	if a.json {
+		// Stdout may be what has failed; the person is told all the same.
+		_ = writeJSON(a.out, doc)
+	}
 	fmt.Fprintf(a.err, "peermux: error: %s\n", msg)
 	if hint != "" {
 		fmt.Fprintf(a.err, "peermux: hint: %s\n", hint)
@@ -77,12 +82,23 @@ func (a *app) exit(err error) int {
 	return result
 }
 
+// failure is an error as the result of the operation, for --json.
+func failure(err error) *switchboard.Error {
+	var usage usageError
+	var about hinted
+	switch {
+	case errors.As(err, &usage), errors.As(err, &about):
+		return &switchboard.Error{Code: switchboard.CodeBadRequest, Message: err.Error()}
+	}
+	return switchboard.AsError(err)
+}
+
 // exitOf maps an operation's error code to the exit code of the contract.
 func exitOf(code string) int {
 	switch code {
 	case "unknown_target", "ambiguous_target":
 		return exitNoTarget
-	case "would_deadlock", "rate_limited", "out_of_scope", "not_yours", "already_closed", "self_target":
+	case "would_deadlock", "rate_limited", "out_of_scope", "not_yours", "already_closed", "self_target", "no_group":
 		return exitRefused
 	case "bad_request", "empty_body", "body_too_large":
 		return exitUsage
