@@ -12,11 +12,12 @@ import (
 // attempt is one climb of the ladder. The lock of the box is held all the time.
 type attempt struct {
 	*Waker
-	entry  registry.Entry
-	from   string // box of the sender, "" for a retry
-	rec    *record
-	config config
-	status detect.Status
+	entry   registry.Entry
+	from    string // box of the sender, "" for a retry
+	rec     *record
+	config  config
+	status  detect.Status
+	vimKeys *bool // see vim
 }
 
 // route tries one way. Unless it was taken (ok), its reason tells why not, and
@@ -50,10 +51,9 @@ func (a *attempt) preflight() (r Result, stop bool) {
 	if err != nil {
 		return Result{Outcome: Failed, Reason: err.Error()}, true
 	}
-	if a.config, err = loadConfig(a.Home); err != nil {
-		// A wrong file must not be half obeyed, and must not stop native routes.
-		a.config.Client = nil
-	}
+	// A wrong file counts as none: it must neither be half obeyed nor stop the
+	// native routes. Explain says what is wrong with it.
+	a.config, _ = loadConfig(a.Home)
 	a.status = a.statusOf(a.entry)
 	a.rec.Status = a.status.Word
 	switch {
@@ -63,7 +63,7 @@ func (a *attempt) preflight() (r Result, stop bool) {
 		return Result{Outcome: NoRoute, Reason: "the session is not running"}, true
 	case !a.entry.Listed():
 		return Result{Outcome: NoRoute, Reason: "nobody sits at it (" + a.entry.Client.Mode + ")"}, true
-	case a.status.Word == "working":
+	case a.status.Word == registry.Working:
 		return Result{Outcome: NotNeeded, Reason: isWorking}, true
 	case a.underWay(now):
 		return Result{Outcome: NotNeeded, Reason: "a wake is already on its way"}, true
@@ -225,6 +225,7 @@ func (a *attempt) facts(v view, term terminal) Facts {
 		Dead:         v.Dead,
 		InMode:       v.InMode,
 		Foreground:   term.Foreground(),
+		Vim:          a.vim(),
 		Screen:       v.Screen,
 		Rules:        a.config.Client,
 		Typed:        !a.rec.Typed.IsZero(),

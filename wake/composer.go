@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"peermux/internal/screen"
+	"peermux/registry"
 )
 
 // Composer is what a client's screen says about its input box.
@@ -29,9 +30,9 @@ const (
 // readComposer reads the composer of a client on its screen.
 func readComposer(kind string, s screen.Screen, rules map[string]Rule) Composer {
 	switch kind {
-	case "claude":
+	case registry.Claude:
 		return claudeComposer(s)
-	case "codex":
+	case registry.Codex:
 		return codexComposer(s)
 	}
 	if rule, ok := rules[kind]; ok {

@@ -3,6 +3,7 @@ package wake
 import (
 	"peermux/internal/frame"
 	"peermux/internal/screen"
+	"peermux/registry"
 )
 
 // Line is what a wake types or queues: constant, so that no word of a peer ever
@@ -55,11 +56,11 @@ func Decide(f Facts) Verdict {
 		return no(NoRoute, "the session is not running")
 	case f.Headless:
 		return no(NoRoute, "a headless run has no composer")
-	case f.Status == "working":
+	case f.Status == registry.Working:
 		return no(NotNeeded, isWorking)
-	case f.Status == "waiting":
+	case f.Status == registry.Waiting:
 		return no(Held, waiting(f.WaitingFor))
-	case f.Status != "idle" && f.Client == "claude":
+	case f.Status != registry.Idle && f.Client == registry.Claude:
 		// Claude's screen cannot tell busy from idle once text is in the box, and
 		// its session file always can (2.1.197, 2.1.328).
 		return no(Held, "its state is not known")

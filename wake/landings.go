@@ -17,7 +17,7 @@ func (w *Waker) Landings(boxKey string) []Landing {
 	}
 	var list []Landing
 	for _, l := range rec.Landed {
-		list = append(list, Landing{At: l.At, From: l.From})
+		list = append(list, Landing(l))
 	}
 	return list
 }

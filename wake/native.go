@@ -15,6 +15,7 @@ import (
 	"peermux/internal/private"
 	"peermux/internal/proc"
 	"peermux/mailbox"
+	"peermux/registry"
 )
 
 // Names of the routes, as results and records have them.
@@ -40,7 +41,7 @@ func (a *attempt) bell(ctx context.Context) (Result, bool) {
 	if err := a.ring(path); err != nil {
 		return Result{Outcome: Failed, Route: routeBell, Reason: err.Error()}, false
 	}
-	if a.status.Word == "waiting" {
+	if a.status.Word == registry.Waiting {
 		return Result{Outcome: Held, Route: routeBell,
 			Reason: waiting(a.status.WaitingFor) + "; its bell was rung, and Claude shows the mail after that"}, true
 	}
@@ -84,7 +85,7 @@ func (a *attempt) queue(ctx context.Context) (Result, bool) {
 	if why != "" {
 		return Result{Outcome: NoRoute, Reason: why}, false
 	}
-	if a.status.Word == "waiting" {
+	if a.status.Word == registry.Waiting {
 		// It would be kept until the dialog is closed, and after an Esc until the
 		// turn after that: by then the mail may long have been shown.
 		return Result{Outcome: Held, Route: routeQueue, Reason: waiting(a.status.WaitingFor)}, true

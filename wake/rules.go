@@ -13,6 +13,7 @@ import (
 
 	"peermux/internal/private"
 	"peermux/internal/screen"
+	"peermux/registry"
 )
 
 // Rule lets a person describe the idle screen of a client that peermux does not
@@ -103,7 +104,7 @@ func tomlError(err error) error {
 }
 
 func (r Rule) check(kind string) error {
-	if kind == "claude" || kind == "codex" {
+	if kind == registry.Claude || kind == registry.Codex {
 		return errors.New("peermux has its own recogniser for this client; remove the table")
 	}
 	if strings.TrimSpace(r.Prompt) == "" {

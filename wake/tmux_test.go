@@ -218,6 +218,19 @@ func TestStates(t *testing.T) {
 		}
 		r.expect(Result{}, "")
 	})
+	t.Run("vim's keys", func(t *testing.T) {
+		t.Parallel()
+		r := start(t, standIn{Kind: "claude"})
+		settings := filepath.Join(r.dir, "home", ".claude", "settings.json")
+		if err := os.WriteFile(settings, []byte(`{"editorMode": "vim"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(r.wake(), Held) // nothing says INSERT
+		if err := os.WriteFile(settings, []byte(`{"editorMode": "normal"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(r.wake(), Submitted, readPaste, readEnter, submitted, "SHOWN 1")
+	})
 	t.Run("a client with a rule", func(t *testing.T) {
 		t.Parallel()
 		r := start(t, standIn{Kind: "other", Ghost: "Type your message"})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"peermux/detect"
+	"peermux/registry"
 )
 
 // maxSettings bounds what is read of Claude's files; ~/.claude.json grows with
@@ -15,8 +16,16 @@ const maxSettings = 16 << 20
 // vim reports whether the session's Claude edits its prompt in vim's way. In
 // normal mode a pasted line is put into the composer, and Enter does not submit
 // it; nothing on the screen tells normal mode from a composer without vim
-// (2.1.328), so the settings are asked.
+// (2.1.328), so the settings are asked, once per attempt.
 func (a *attempt) vim() bool {
+	if a.vimKeys == nil {
+		keys := a.entry.Client.Kind == registry.Claude && a.vimSet()
+		a.vimKeys = &keys
+	}
+	return *a.vimKeys
+}
+
+func (a *attempt) vimSet() bool {
 	env := a.clientEnv(a.entry)
 	dir := detect.ClaudeDir(env)
 	global := filepath.Join(env("HOME"), ".claude.json")

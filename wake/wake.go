@@ -74,7 +74,7 @@ type Fact struct {
 const (
 	ModeAuto   = "auto"
 	ModeNative = "native"
-	ModeTmux   = "tmux"
+	ModeTmux   = "tmux" // by typing, also through a PTY host
 	ModeOff    = "off"
 )
 
