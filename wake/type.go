@@ -40,6 +40,7 @@ const (
 	settleEvery = 200 * time.Millisecond
 	echoWithin  = 1500 * time.Millisecond // paste to its appearance in the composer
 	proofWithin = 2 * time.Second         // Enter to the start of a turn
+	lateWithin  = 3 * time.Second         // the same, when the line was taken
 	lookEvery   = 50 * time.Millisecond
 )
 
@@ -166,11 +167,21 @@ func (t *typist) submit(ctx context.Context) Result {
 		// everything else; only the first is tried again.
 		ours, why := t.ours(ctx)
 		if !ours {
-			return Result{Outcome: TypedNotSubmitted, Reason: "no turn was seen to start: " + why, gone: why == emptyAgain}
+			return t.late(ctx, pressed, why)
 		}
 		reason = "Enter was pressed and the line still stands in the composer"
 	}
 	return Result{Outcome: TypedNotSubmitted, Reason: reason}
+}
+
+// late waits a little longer for a line that the client has taken: on a busy
+// machine its turn starts late, and there is nothing left to press.
+func (t *typist) late(ctx context.Context, pressed time.Time, why string) Result {
+	gone := why == emptyAgain
+	if gone && await(ctx, lateWithin, lookEvery, func() bool { return t.submitted(ctx, pressed) }) {
+		return Result{Outcome: Submitted}
+	}
+	return Result{Outcome: TypedNotSubmitted, Reason: "no turn was seen to start: " + why, gone: gone}
 }
 
 // submitted is the proof: the line has left the composer, and a turn has started.
