@@ -26,7 +26,7 @@ func TestWakeUnderHost(t *testing.T) {
 
 	mail := s.post(t)
 	w := s.wake(t)
-	s.expect(t, w, "submitted", "")
+	s.expectTyped(t, w)
 	if w.Route != "pty" {
 		t.Errorf("got route %q, want pty", w.Route)
 	}

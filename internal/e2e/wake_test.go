@@ -43,6 +43,18 @@ func (s *session) expect(t *testing.T, w woken, outcome, reason string) {
 	}
 }
 
+// expectTyped checks that a wake typed and the client took the line. On a machine
+// that is too busy the turn starts after the 2 s in which it has to be seen; the
+// wake then says so, and the case goes on to see whether the mail arrives.
+func (s *session) expectTyped(t *testing.T, w woken) {
+	t.Helper()
+	if w.Outcome == "typed_not_submitted" && strings.Contains(w.Reason, "the composer is empty again") {
+		t.Logf("wake of %s: the turn was not seen to start in time", s.name)
+		return
+	}
+	s.expect(t, w, "submitted", "")
+}
+
 // TestWakeNative: both clients' own mechanisms, also before the first prompt.
 func TestWakeNative(t *testing.T) {
 	b := newBench(t)
@@ -72,7 +84,11 @@ func neverPrompted(t *testing.T, s *session, outcome, route string) {
 	s.waitIdle(t, 20*time.Second) // Codex shows a spinner while its servers start
 	mail := s.post(t)
 	w := s.wake(t)
-	s.expect(t, w, outcome, "")
+	if outcome == "submitted" {
+		s.expectTyped(t, w)
+	} else {
+		s.expect(t, w, outcome, "")
+	}
 	if w.Route != route {
 		t.Errorf("got route %q, want %q", w.Route, route)
 	}
@@ -121,7 +137,7 @@ func TestWakeByTyping(t *testing.T) {
 	step("never prompted", func(t *testing.T) {
 		mail := s.post(t)
 		w := s.wake(t)
-		s.expect(t, w, "submitted", "")
+		s.expectTyped(t, w)
 		if w.Route != "tmux" {
 			t.Errorf("got route %q", w.Route)
 		}
@@ -224,7 +240,7 @@ func TestWakeCodexByTyping(t *testing.T) {
 
 	mail := s.post(t)
 	w := s.wake(t, typing)
-	s.expect(t, w, "submitted", "")
+	s.expectTyped(t, w)
 	s.arrives(t, mail)
 
 	mail = s.post(t)
