@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"peermux/wake"
 )
 
 const root = ".."
@@ -157,6 +161,14 @@ func TestVersions(t *testing.T) {
 			t.Errorf("README.md does not say that it is checked with %s %s", c.title, pin[1])
 		}
 	}
+	tested := read(t, "internal/doctor/client.go")
+	for name, text := range pages(t) {
+		for _, version := range regexp.MustCompile(`\b(2\.1|0\.1\d\d)\.\d+\b`).FindAllString(text, -1) {
+			if !strings.Contains(tested, `"`+version+`"`) {
+				t.Errorf("%s speaks of client version %s, which doctor does not call tested", name, version)
+			}
+		}
+	}
 	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))[1]
 	for _, m := range regexp.MustCompile(`\bGo (\d+\.\d+)`).FindAllStringSubmatch(readme, -1) {
 		if m[1] != goVersion {
@@ -168,6 +180,36 @@ func TestVersions(t *testing.T) {
 	}
 	if changes, version := read(t, "CHANGELOG.md"), strings.TrimSpace(read(t, "VERSION")); !strings.Contains(changes, version) {
 		t.Errorf("CHANGELOG.md does not speak of %s", version)
+	}
+}
+
+func TestMakeTargetsExist(t *testing.T) {
+	makefile := read(t, "Makefile")
+	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, m := range regexp.MustCompile("(?m)(?:^|`)make ([a-z][a-z0-9]*)").FindAllStringSubmatch(read(t, name), -1) {
+			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
+				t.Errorf("%s: there is no make %s", name, m[1])
+			}
+		}
+	}
+}
+
+// TestWakeRules reads the rules that docs/connecting.md shows as wake.toml is read.
+func TestWakeRules(t *testing.T) {
+	block := regexp.MustCompile("(?s)```toml\n(.*?)```").FindStringSubmatch(read(t, "docs/connecting.md"))
+	if block == nil {
+		t.Fatal("docs/connecting.md shows no wake.toml")
+	}
+	var file struct {
+		BudgetPerHour int                  `toml:"budget_per_hour"`
+		Unattended    bool                 `toml:"unattended"`
+		Client        map[string]wake.Rule `toml:"client"`
+	}
+	if err := toml.NewDecoder(strings.NewReader(block[1])).DisallowUnknownFields().Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	if file.BudgetPerHour != wake.DefaultBudget || len(file.Client) != 1 {
+		t.Errorf("budget %d, rules %v", file.BudgetPerHour, file.Client)
 	}
 }
 
