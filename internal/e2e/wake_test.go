@@ -202,7 +202,11 @@ func TestWakeByTyping(t *testing.T) {
 		s.arrives(t, mail)
 	})
 	step("busy", func(t *testing.T) {
-		s.say(t, "work [[delay 4]] [[say worked]]")
+		s.say(t, "work [[delay 6]] [[say worked]]")
+		eventually(t, 5*time.Second, "Claude to say that it is busy", func() bool {
+			c, err := s.claude()
+			return err == nil && c.Status == "busy"
+		})
 		mail := s.post(t)
 		s.expect(t, s.wake(t), "not_needed", "it is working")
 		s.arrives(t, mail)
