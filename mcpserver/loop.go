@@ -178,6 +178,8 @@ func (l *loop) finish(why error, cancelAll context.CancelFunc, clientGone <-chan
 func (l *loop) take(ctx context.Context, line []byte) {
 	h, err := parseHeader(line)
 	switch {
+	case errors.Is(err, errNotObject):
+		l.reply(mcp.NewJSONRPCError(mcp.NewRequestId(nil), mcp.INVALID_REQUEST, err.Error(), nil), nil)
 	case err != nil:
 		l.reply(mcp.NewJSONRPCError(mcp.NewRequestId(nil), mcp.PARSE_ERROR,
 			"not a JSON-RPC message: "+err.Error(), nil), nil)

@@ -138,8 +138,8 @@ func TestMalformedLines(t *testing.T) {
 		}{
 			{`{"jsonrpc":"2.0","id":1,"method":`, mcp.PARSE_ERROR},
 			{`not json at all`, mcp.PARSE_ERROR},
-			{`[1,2,3]`, mcp.PARSE_ERROR},
-			{`"text"`, mcp.PARSE_ERROR},
+			{`[1,2,3]`, mcp.INVALID_REQUEST},
+			{`"text"`, mcp.INVALID_REQUEST},
 			{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, mcp.INVALID_REQUEST},
 			{`{"id":1,"method":"ping"}`, mcp.INVALID_REQUEST},
 			{`{"jsonrpc":"2.0","id":1,"method":"no/such"}`, mcp.METHOD_NOT_FOUND},

@@ -42,6 +42,8 @@ func (h *header) answer() bool {
 	return h.Method == "" && (h.Result != nil || h.Error != nil)
 }
 
+var errNotObject = errors.New("a message has to be one JSON object; batches are not part of this protocol")
+
 // parseHeader reads the fields of one line. A field of an unexpected type in
 // params does not fail the line: params may be anything for a method we do not
 // know, and mcp-go answers those.
@@ -55,8 +57,8 @@ func parseHeader(line []byte) (header, error) {
 			Result json.RawMessage `json:"result"`
 			Error  json.RawMessage `json:"error"`
 		}
-		if err := json.Unmarshal(line, &loose); err != nil {
-			return header{}, err // an array or a bare value
+		if json.Unmarshal(line, &loose) != nil {
+			return header{}, errNotObject // an array or a bare value
 		}
 		method, _ := loose.Method.(string)
 		return header{ID: loose.ID, Method: method, Result: loose.Result, Error: loose.Error}, nil
