@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -20,14 +21,16 @@ func gcCommand() command {
 					return err
 				}
 				actions, err := a.collect(*dry)
-				if err != nil {
-					return err
-				}
-				if *asJSON {
+				if *asJSON && err == nil {
 					return writeJSON(a.out, map[string]any{"ok": true, "dry_run": *dry, "actions": actions})
 				}
 				for _, act := range actions {
-					fmt.Fprintf(a.out, "%s %s: %s\n", act.Action, act.Key, act.Why)
+					if !*asJSON {
+						fmt.Fprintf(a.out, "%s %s: %s\n", act.Action, act.Key, act.Why)
+					}
+				}
+				if err != nil {
+					return err
 				}
 				if len(actions) == 0 {
 					fmt.Fprintln(a.out, "nothing to do")
@@ -59,13 +62,12 @@ func (a *app) collect(dry bool) ([]mailbox.GCAction, error) {
 		keep[e.Box] = true
 	}
 	living := func(key string) bool { return keep[key] }
-	actions, err := b.Store.GC(mailbox.GCOptions{DryRun: dry, Keep: living})
-	if err != nil {
-		return nil, err
-	}
-	removed, err := b.Waker.GC(dry, living)
+	// What one part cannot do keeps no other from its work.
+	done, mailErr := b.Store.GC(mailbox.GCOptions{DryRun: dry, Keep: living})
+	removed, wakeErr := b.Waker.GC(dry, living)
+	actions := append([]mailbox.GCAction{}, done...) // in JSON, none is an empty list
 	for _, name := range removed {
 		actions = append(actions, mailbox.GCAction{Key: name, Action: "removed", Why: "nobody has used it for long"})
 	}
-	return actions, err
+	return actions, errors.Join(mailErr, wakeErr)
 }

@@ -209,6 +209,7 @@ func countCommand() command {
 					t.add(b.Box, fmt.Sprint(b.Unshown), fmt.Sprint(b.Open))
 				}
 				t.add("all", fmt.Sprint(res.Unshown), fmt.Sprint(res.Open))
+				a.notes(res.Notes)
 				return t.write(a.out)
 			}
 		},

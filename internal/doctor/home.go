@@ -140,8 +140,7 @@ func appendNew(list []string, s string) []string {
 func (e *examination) mail() {
 	boxes, err := e.Board.Store.Boxes()
 	if err != nil {
-		e.cannot("mail", "the boxes", err)
-		return
+		e.cannot("mail", "all boxes", err)
 	}
 	live, err := e.Board.Registry.Peek()
 	if err != nil {

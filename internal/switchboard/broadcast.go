@@ -207,7 +207,7 @@ func (b *Board) repositories(a Actor) ([]string, error) {
 			names[name] = true
 		}
 	}
-	boxes, err := b.Store.Boxes()
+	boxes, err := b.readableBoxes()
 	if err != nil {
 		return nil, storage(err)
 	}

@@ -122,7 +122,7 @@ func (t *ticker) round(emit func(Event) error) error {
 		t.sizes[j.path] = info.Size()
 		st, err := j.read()
 		if err != nil {
-			return storage(err)
+			continue // one that cannot be read hides no other; peermux doctor names it
 		}
 		for _, it := range st.Items {
 			events = append(events, t.of(it, j)...)

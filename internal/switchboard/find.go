@@ -102,7 +102,7 @@ func (b *Board) missing(a Actor, id string) error {
 	if s, ok := b.sent(a, id); ok {
 		return refuse(CodeNotYours, "message %s is one that you sent to %s; only its receiver answers or closes it, and message_status tells what became of it", id, s.ToName)
 	}
-	boxes, err := b.Store.Boxes()
+	boxes, err := b.readableBoxes()
 	if err != nil {
 		return storage(err)
 	}
@@ -112,6 +112,15 @@ func (b *Board) missing(a Actor, id string) error {
 		}
 	}
 	return refuse(CodeUnknownMessage, "there is no message %s; read_my_messages with include_seen lists yours with their ids", id)
+}
+
+// readableBoxes lists the boxes. One that cannot be read hides no other.
+func (b *Board) readableBoxes() ([]mailbox.BoxInfo, error) {
+	boxes, err := b.Store.Boxes()
+	if len(boxes) > 0 {
+		return boxes, nil
+	}
+	return nil, err
 }
 
 // sent finds an own message in the actor's records.

@@ -93,4 +93,5 @@ type CountResult struct {
 	Boxes   []CountRow `json:"boxes"`
 	Unshown int        `json:"unshown"`
 	Open    int        `json:"open"`
+	Notes   []string   `json:"notes,omitempty"` // what could not be counted
 }

@@ -359,10 +359,13 @@ func mailOf(it mailbox.Item, scope string) Mail {
 // changing anything. exclude leaves one box out.
 func (b *Board) Count(_ context.Context, exclude string) (CountResult, error) {
 	boxes, err := b.Store.Boxes()
-	if err != nil {
+	if err != nil && len(boxes) == 0 {
 		return CountResult{}, storage(err)
 	}
 	res := CountResult{OK: true, Boxes: []CountRow{}}
+	if err != nil {
+		res.Notes = append(res.Notes, "not counted: "+err.Error())
+	}
 	for _, box := range boxes {
 		if box.Key == exclude || box.Unshown == 0 && box.Open == 0 {
 			continue

@@ -146,7 +146,7 @@ func (b *Board) statusOfBroadcast(s mailbox.SentRecord, it mailbox.Item) (Status
 
 // anywhere looks a message up in every box.
 func (b *Board) anywhere(id string) (mailbox.Item, *dest, bool) {
-	boxes, err := b.Store.Boxes()
+	boxes, err := b.readableBoxes()
 	if err != nil {
 		return mailbox.Item{}, nil, false
 	}

@@ -235,7 +235,7 @@ func (b *Board) knownRepos(name string) []string {
 			}
 		}
 	}
-	boxes, err := b.Store.Boxes()
+	boxes, err := b.readableBoxes()
 	if err != nil {
 		return paths
 	}
