@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -141,10 +143,16 @@ func (a *app) home() (string, error) {
 	return filepath.Join(u, ".peermux"), nil
 }
 
-// userHome returns $HOME, which every client of ours sets too.
+// userHome returns $HOME, which every client of ours sets too. Where only
+// PEERMUX_HOME is set, as in a CI job, the system's record of the user will do.
 func (a *app) userHome() (string, error) {
 	if h := a.env("HOME"); filepath.IsAbs(h) {
 		return h, nil
+	}
+	if a.env("PEERMUX_HOME") != "" {
+		if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && filepath.IsAbs(u.HomeDir) {
+			return u.HomeDir, nil
+		}
 	}
 	return "", hinted{err: errors.New("no home directory: HOME is not set"), hint: "set HOME, or PEERMUX_HOME to an absolute path"}
 }
