@@ -26,7 +26,6 @@ type house struct {
 	host Host
 	app  App
 	now  time.Time
-	pids int
 }
 
 func newHouse(t *testing.T) *house {
