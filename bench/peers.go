@@ -88,30 +88,36 @@ func (l *lab) rowsOf(ctx context.Context, p peer, dir string) ([]row, error) {
 		}})
 	}
 	if len(p.MCP) > 0 {
-		start := func(ctx context.Context, figure func(*server, float64) (float64, error)) (float64, error) {
-			var s *server
-			ms, err := timed(func() (err error) {
-				if s, err = startServer(ctx, env, argv(p.MCP)...); err != nil {
-					return err
-				}
-				return s.call(initialize)
-			})
-			if err != nil {
-				return 0, err
-			}
-			v, err := figure(s, ms)
-			_ = s.in.Close()
-			_ = s.cmd.Process.Kill() // a peer need not end with its input
-			_ = s.cmd.Wait()
-			return v, err
-		}
-		rows = append(rows,
-			row{group, "MCP start to initialize answer", "ms", l.rounds(30), "start to initialize answer", func(ctx context.Context) (float64, error) {
-				return start(ctx, func(_ *server, ms float64) (float64, error) { return ms, nil })
-			}},
-			row{group, "MCP resident after initialize", "MB", l.rounds(8), "resident after initialize", func(ctx context.Context) (float64, error) {
-				return start(ctx, func(s *server, _ float64) (float64, error) { return s.resident() })
-			}})
+		rows = append(rows, l.peerServer(group, env, argv(p.MCP))...)
 	}
 	return rows, nil
+}
+
+// peerServer measures another tool's MCP server.
+func (l *lab) peerServer(group string, env, argv []string) []row {
+	start := func(ctx context.Context, figure func(*server, float64) (float64, error)) (float64, error) {
+		var s *server
+		ms, err := timed(func() (err error) {
+			if s, err = startServer(ctx, env, argv...); err != nil {
+				return err
+			}
+			return s.call(initialize)
+		})
+		if err != nil {
+			return 0, err
+		}
+		v, err := figure(s, ms)
+		_ = s.in.Close()
+		_ = s.cmd.Process.Kill() // a peer need not end with its input
+		_ = s.cmd.Wait()
+		return v, err
+	}
+	return []row{
+		{group, "MCP start to initialize answer", "ms", l.rounds(30), "start to initialize answer", func(ctx context.Context) (float64, error) {
+			return start(ctx, func(_ *server, ms float64) (float64, error) { return ms, nil })
+		}},
+		{group, "MCP resident after initialize", "MB", l.rounds(8), "resident after initialize", func(ctx context.Context) (float64, error) {
+			return start(ctx, func(s *server, _ float64) (float64, error) { return s.resident() })
+		}},
+	}
 }
