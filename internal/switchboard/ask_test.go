@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -161,8 +162,10 @@ func TestAskTimeoutLimits(t *testing.T) {
 		{"5000", 0, ""},
 	} {
 		k.env["PEERMUX_ASK_TIMEOUT_MS"] = tt.env
-		go answer()
+		var answering sync.WaitGroup
+		answering.Go(answer)
 		res, d, err := k.board.Ask(context.Background(), ann.actor(), switchboard.AskRequest{Target: "ben", Body: "?", Timeout: tt.timeout})
+		answering.Wait() // it goes on writing after the asker has the answer
 		if err != nil || res.Reply == nil {
 			t.Fatalf("%+v: %+v, %v", tt, res, err)
 		}
