@@ -1,29 +1,26 @@
 package ptyhost
 
 import (
+	"errors"
 	"io"
 	"sync"
-	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"peermux/internal/screen"
 )
 
-// chunk is how much is passed on at once. Linux gives at most 4 KiB per read of a
-// terminal, so several reads fill it.
-const chunk = 64 << 10
+// chunk is how much is read at once. Linux gives at most 4 KiB from a terminal.
+const chunk = 16 << 10
 
 // copyOutput passes the program's output on until the inner terminal is closed.
+// Its reads block a thread: under a flood that costs half of what waiting for the
+// poller does.
 func (h *host) copyOutput() error {
-	defer h.screen.close()
-	conn, err := h.master.SyscallConn()
-	if err != nil {
-		return err
-	}
+	buf := make([]byte, chunk)
 	for {
-		buf := h.screen.buffer()
-		n, rerr := drain(conn, buf)
+		n, err := h.master.Read(buf)
 		if n > 0 {
 			if _, err := h.o.Out.Write(buf[:n]); err != nil {
 				return nil // the person's terminal is gone; SIGHUP follows
@@ -31,42 +28,34 @@ func (h *host) copyOutput() error {
 			h.screen.show(buf[:n])
 		}
 		// Linux says EIO when the last process has closed the terminal.
-		if rerr == io.EOF || rerr == unix.EIO {
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.EIO) {
 			return nil
 		}
-		if rerr != nil {
-			return rerr
+		if err != nil {
+			return err
 		}
 	}
 }
 
-// drain waits for output and then takes all that is there, up to the size of buf.
-func drain(conn syscall.RawConn, buf []byte) (n int, err error) {
-	var inner error
-	err = conn.Read(func(fd uintptr) bool {
-		for n < len(buf) {
-			got, err := unix.Read(int(fd), buf[n:])
-			switch {
-			case err == unix.EINTR:
-			case err == unix.EAGAIN:
-				return n > 0
-			case err != nil:
-				inner = err
-				return true
-			case got == 0:
-				inner = io.EOF
-				return true
-			default:
-				n += got
+// drained waits for the end of the output after the program has ended. A process
+// that it left behind may keep the terminal open for ever; then all that is there
+// is what counts.
+func (h *host) drained(output <-chan error) error {
+	for {
+		before := h.screen.count()
+		select {
+		case err := <-output:
+			return err
+		case <-time.After(drainQuiet):
+			if h.screen.count() == before {
+				return nil
 			}
 		}
-		return true
-	})
-	if err != nil {
-		return n, io.EOF // it only fails when the master was closed
 	}
-	return n, inner
 }
+
+// drainQuiet is long for bytes that the kernel already has.
+const drainQuiet = 200 * time.Millisecond
 
 // copyInput passes the person's keys on. It ends with the process: a read of a
 // terminal cannot be called off.
@@ -92,89 +81,84 @@ func (h *host) copyInput() {
 // shown is the screen model, fed by a goroutine of its own so that a flood of
 // output costs the person's terminal no time.
 type shown struct {
-	feed chan piece
-	free chan []byte
-	stop chan struct{}
-	mu   sync.Mutex
-	m    *screen.Model
+	mu      sync.Mutex
+	changed *sync.Cond
+	waiting []byte // not in the model yet
+	taken   uint64 // bytes that the model has, or is about to have
+	given   uint64 // bytes that were passed on
+	busy    bool   // the model is taking some now
+	m       *screen.Model
 }
 
-// piece is some output, or a request to say when everything before it is in.
-type piece struct {
-	data    []byte
-	reached chan<- struct{}
-}
-
-// depth is how many chunks may wait for the model; then the program has to wait.
-const depth = 64
+// backlog is how far the model may be behind; then the program has to wait.
+const backlog = 1 << 20
 
 func newShown(width, height int) *shown {
-	s := &shown{
-		feed: make(chan piece, depth), free: make(chan []byte, depth+2), stop: make(chan struct{}),
-		m: screen.NewModel(width, height),
-	}
+	s := &shown{m: screen.NewModel(width, height)}
+	s.changed = sync.NewCond(&s.mu)
 	go s.run()
 	return s
 }
 
+// run feeds the model for the rest of the process's life.
 func (s *shown) run() {
-	for {
-		select {
-		case <-s.stop:
-			return
-		case p := <-s.feed:
-			s.take(p)
-		}
-	}
-}
-
-func (s *shown) take(p piece) {
-	if p.reached != nil {
-		close(p.reached)
-		return
-	}
+	var spare []byte
 	s.mu.Lock()
-	_, _ = s.m.Write(p.data) // a model takes anything
-	s.mu.Unlock()
-	select {
-	case s.free <- p.data[:cap(p.data)]:
-	default:
+	for {
+		for len(s.waiting) == 0 {
+			s.changed.Wait()
+		}
+		data := s.waiting
+		s.waiting, s.busy = spare[:0], true
+		s.mu.Unlock()
+		_, _ = s.m.Write(data) // a model takes anything
+		s.mu.Lock()
+		s.taken += uint64(len(data))
+		spare, s.busy = data, false
+		s.changed.Broadcast()
 	}
 }
 
-// buffer is a chunk to read into.
-func (s *shown) buffer() []byte {
-	select {
-	case b := <-s.free:
-		return b
-	default:
-		return make([]byte, chunk)
+// show gives some output to the model.
+func (s *shown) show(data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.waiting) > backlog {
+		s.changed.Wait()
 	}
+	s.waiting = append(s.waiting, data...)
+	s.given += uint64(len(data))
+	s.changed.Broadcast()
 }
 
-// show takes over a chunk from buffer.
-func (s *shown) show(data []byte) { s.feed <- piece{data: data} }
+// count is how many bytes were passed on so far.
+func (s *shown) count() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given
+}
 
-func (s *shown) close() { close(s.stop) }
+// idle waits, with the lock held, until nobody writes into the model.
+func (s *shown) idle() {
+	for s.busy {
+		s.changed.Wait()
+	}
+}
 
 func (s *shown) resize(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.idle()
 	s.m.Resize(width, height)
 }
 
 // look is the screen with everything that was passed on so far.
 func (s *shown) look() (now screen.Screen, pasteMode bool) {
-	reached := make(chan struct{})
-	select {
-	case s.feed <- piece{reached: reached}:
-		select {
-		case <-reached:
-		case <-s.stop:
-		}
-	case <-s.stop:
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for upTo := s.given; s.taken < upTo; {
+		s.changed.Wait()
+	}
+	s.idle()
 	return s.m.Screen(), s.m.PasteMode()
 }

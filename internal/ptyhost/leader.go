@@ -60,12 +60,15 @@ func Lead(command []string) error {
 			l.send(n)
 			return nil
 		case n, ok := <-orders:
-			if ok {
-				obey(n, pid)
-				continue
+			switch {
+			case !ok:
+				abandon(outer, saved, pid)
+				return nil
+			case n.Hangup:
+				hangUp(pid)
+				return nil
 			}
-			abandon(outer, saved, pid)
-			return nil
+			obey(n, pid)
 		case <-hangup:
 			abandon(outer, saved, pid)
 			return nil
@@ -137,6 +140,12 @@ const afterCrash = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000;1002;1003;1004;100
 func abandon(outer *os.File, saved *term.State, pid int) {
 	_, _ = outer.WriteString(afterCrash)
 	_ = term.Restore(int(outer.Fd()), saved) // it may be closed as well
-	_ = unix.Kill(-pid, unix.SIGHUP)
+	hangUp(pid)
+}
+
+// hangUp tells the program that its terminal is gone. The kernel tells it again, and
+// takes the terminal away, when the leader ends.
+func hangUp(pid int) {
+	_ = unix.Kill(-pid, unix.SIGHUP)  // it may have ended
 	_ = unix.Kill(-pid, unix.SIGCONT) // a stopped one would not notice
 }

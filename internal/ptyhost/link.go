@@ -22,6 +22,7 @@ type notice struct {
 	// From the host.
 	Continue bool `json:"continue,omitempty"` // begin, or go on after a stop
 	Signal   int  `json:"signal,omitempty"`
+	Hangup   bool `json:"hangup,omitempty"` // the person's terminal is gone
 }
 
 // link is one end of the connection between host and leader. It breaks when the

@@ -128,12 +128,8 @@ func (h *host) open() (slave *os.File, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the terminal's modes: %w", err)
 	}
-	master, slave, err := pty.Open()
-	if err != nil {
+	if h.master, slave, err = pty.Open(); err != nil {
 		return nil, fmt.Errorf("open a pseudo-terminal: %w", err)
-	}
-	if h.master, err = pollable(master); err != nil {
-		return nil, errors.Join(err, slave.Close())
 	}
 	// On systems without device numbers a waker cannot prove the terminal.
 	if h.tty, err = proc.TTYDevice(slave.Name()); errors.Is(err, errors.ErrUnsupported) {
@@ -213,9 +209,7 @@ func (h *host) run(leader *exec.Cmd, socket string) (int, error) {
 		}
 	}
 	h.end()
-	// The leader has closed the inner terminal; what the program wrote last is
-	// still on its way.
-	err := <-output
+	err := h.drained(output)
 	return code, errors.Join(failure, ignoreExit(leader.Wait()), err)
 }
 
@@ -261,10 +255,9 @@ func (h *host) handle(s os.Signal) {
 	case unix.SIGCONT:
 		h.resume()
 	case unix.SIGHUP:
-		// The person's terminal is gone, and so is the program's now: the kernel
-		// tells it, and reads and writes fail, as they would without a host. That
-		// this cannot be done twice is no error.
-		_ = h.master.Close()
+		// The person's terminal is gone. When the leader goes, the kernel takes the
+		// program's away as well, as it would without a host.
+		h.link.send(notice{Hangup: true})
 	default:
 		h.signal(s.(unix.Signal))
 	}
@@ -272,11 +265,7 @@ func (h *host) handle(s os.Signal) {
 
 // signal sends s to the program's foreground process group.
 func (h *host) signal(s unix.Signal) {
-	group := 0
-	err := onFd(h.master, func(fd int) (err error) {
-		group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-		return err
-	})
+	group, err := unix.IoctlGetInt(int(h.master.Fd()), unix.TIOCGPGRP)
 	if err == nil && group > 1 && unix.Kill(-group, s) == nil {
 		return
 	}

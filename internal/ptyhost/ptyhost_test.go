@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -348,6 +349,24 @@ func TestControl(t *testing.T) {
 	}
 	if _, err := c.ask(ctx, request{Op: "type"}); err == nil || errors.Is(err, ErrRefused) {
 		t.Errorf("an unknown operation: got %v", err)
+	}
+}
+
+// TestLeftBehind: a process that the program leaves behind keeps nobody waiting,
+// and what was written last still arrives.
+func TestLeftBehind(t *testing.T) {
+	t.Parallel()
+	s := sit(t, "sh", "-c", "trap '' HUP; sleep 1000 & echo $! >$PEERMUX_HOME/left; seq 3000; echo the-end; exit 4")
+	if code := s.exit(); code != 4 {
+		t.Errorf("got exit code %d, want 4", code)
+	}
+	s.shows("3000\r\nthe-end")
+	left, err := strconv.Atoi(strings.TrimSpace(s.file("left")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(left, unix.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,41 +1,11 @@
 package ptyhost
 
 import (
-	"errors"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
-
-// onFd runs f with the descriptor. File.Fd would switch the file to blocking mode,
-// and a blocked read of the master could not be ended by closing it.
-func onFd(file *os.File, f func(fd int) error) error {
-	conn, err := file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var inner error
-	if err := conn.Control(func(fd uintptr) { inner = f(int(fd)) }); err != nil {
-		return err
-	}
-	return inner
-}
-
-// pollable gives a file that reads without blocking a thread, so that Close ends a
-// read. creack/pty 1.1.24 leaves the master in blocking mode.
-func pollable(f *os.File) (*os.File, error) {
-	defer f.Close()
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
-	}
-	return os.NewFile(uintptr(fd), f.Name()), nil
-}
 
 // resize passes the size of the person's window on; the kernel tells the program.
 func (h *host) resize() {
@@ -48,7 +18,7 @@ func (h *host) resize() {
 	}
 	h.screen.resize(int(size.Col), int(size.Row))
 	// It fails once the program has closed its terminal, and then nobody cares.
-	_ = onFd(h.master, func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size) })
+	_ = unix.IoctlSetWinsize(int(h.master.Fd()), unix.TIOCSWINSZ, size)
 }
 
 // restore gives the terminal back its modes.
