@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 )
@@ -116,7 +117,7 @@ func (k *keeper) watch() {
 	}
 	k.unwatch()
 	k.watched = e.Box
-	watch := k.identity.server.board.Watch
+	watcher := k.identity.server.board.Watch
 	files := []string{
 		mailbox.JournalPath(home, e.Box), filepath.Join(home, "status", e.Box), filepath.Join(home, "wake", e.Box+".json"),
 	}
@@ -124,32 +125,15 @@ func (k *keeper) watch() {
 		files = append(files, k.identity.server.board.ClaudeSessionFile(e))
 	}
 	for _, file := range files {
-		k.forward(watch.File(file))
+		k.forward(watcher.File(file))
 	}
 	if e.SessionID == "" {
-		k.forward(watch.Dir(filepath.Join(home, "drops")))
+		k.forward(watcher.Dir(filepath.Join(home, "drops")))
 	}
 }
 
 func (k *keeper) forward(events <-chan struct{}, stop func()) {
-	done := make(chan struct{})
-	k.stops = append(k.stops, func() {
-		stop()
-		close(done)
-	})
-	go func() {
-		for {
-			select {
-			case <-events:
-				select {
-				case k.kicks <- struct{}{}:
-				default:
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
+	k.stops = append(k.stops, watch.Forward(k.kicks, events, stop))
 }
 
 func (k *keeper) unwatch() {

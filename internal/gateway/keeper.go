@@ -11,6 +11,7 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
+	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 	"peermux/wake"
@@ -261,24 +262,7 @@ func (k *keeper) subscribe(path string) (end func()) {
 		subscribe = k.Board.Watch.Dir
 	}
 	events, stop := subscribe(path)
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-events:
-				select {
-				case k.kicks <- struct{}{}:
-				default:
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		stop()
-		close(done)
-	}
+	return watch.Forward(k.kicks, events, stop)
 }
 
 func (k *keeper) unwatch() {

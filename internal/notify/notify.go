@@ -12,6 +12,7 @@ import (
 
 	"peermux/internal/frame"
 	"peermux/internal/switchboard"
+	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 )
@@ -29,15 +30,7 @@ func Watch(ctx context.Context, o Options) error {
 	kicks := make(chan struct{}, 1)
 	for _, dir := range []string{"sessions", "status", filepath.Join("boxes", mailbox.UserKey(""))} {
 		events, stop := o.Board.Watch.Dir(filepath.Join(o.Board.Home, dir))
-		defer stop()
-		go func() {
-			for range events {
-				select {
-				case kicks <- struct{}{}:
-				default: // one look is due already
-				}
-			}
-		}()
+		defer watch.Forward(kicks, events, stop)()
 	}
 	for {
 		next, err := w.look(ctx)

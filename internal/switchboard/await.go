@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"peermux/internal/watch"
 	"peermux/mailbox"
 )
 
@@ -66,12 +67,9 @@ func (w *awaiting) delivery() Delivery {
 func (w *awaiting) wait(ctx context.Context, timeout time.Duration) error {
 	b := w.board
 	kicks := make(chan struct{}, 1)
-	ended := make(chan struct{})
-	defer close(ended)
 	box := b.Store.Resolve(w.actor.Box)
 	events, stop := b.Watch.File(mailbox.JournalPath(b.Home, box))
-	defer stop()
-	go merge(events, kicks, ended)
+	defer watch.Forward(kicks, events, stop)()
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {

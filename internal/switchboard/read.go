@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"peermux/internal/frame"
+	"peermux/internal/watch"
 	"peermux/mailbox"
 )
 
@@ -119,16 +120,13 @@ func (rd *reading) takeOrWait(ctx context.Context) error {
 		return rd.take()
 	}
 	kicks := make(chan struct{}, 1)
-	ended := make(chan struct{})
-	defer close(ended)
 	for _, box := range rd.boxes {
 		path := mailbox.JournalPath(rd.board.Home, box.key)
 		if box.feed {
 			path = mailbox.FeedPath(rd.board.Home, box.key)
 		}
 		events, stop := rd.board.Watch.File(path)
-		defer stop()
-		go merge(events, kicks, ended)
+		defer watch.Forward(kicks, events, stop)()
 	}
 	deadline := time.NewTimer(rd.request.Wait)
 	defer deadline.Stop()
@@ -142,20 +140,6 @@ func (rd *reading) takeOrWait(ctx context.Context) error {
 			return rd.take()
 		case <-ctx.Done():
 			return rd.giveBack(ctx.Err())
-		}
-	}
-}
-
-func merge(events <-chan struct{}, kicks chan<- struct{}, ended <-chan struct{}) {
-	for {
-		select {
-		case <-events:
-			select {
-			case kicks <- struct{}{}:
-			default:
-			}
-		case <-ended:
-			return
 		}
 	}
 }

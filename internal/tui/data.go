@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"peermux/internal/switchboard"
+	"peermux/internal/watch"
 )
 
 // Messages to the model.
@@ -54,8 +55,7 @@ func follow(ctx context.Context, b *switchboard.Board, send func(tea.Msg)) {
 	kicks := make(chan struct{}, 1)
 	for _, dir := range []string{"sessions", "status", "wake", "drops"} {
 		events, stop := b.Watch.Dir(filepath.Join(b.Home, dir))
-		defer stop()
-		go forward(ctx, events, kicks)
+		defer watch.Forward(kicks, events, stop)()
 	}
 	for {
 		select {
@@ -70,23 +70,6 @@ func follow(ctx context.Context, b *switchboard.Board, send func(tea.Msg)) {
 			return
 		case <-timer.C:
 			send(changed{})
-		}
-	}
-}
-
-func forward(ctx context.Context, from <-chan struct{}, to chan<- struct{}) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case _, ok := <-from:
-			if !ok {
-				return
-			}
-			select {
-			case to <- struct{}{}:
-			default: // one is pending already
-			}
 		}
 	}
 }
