@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"peermux/internal/frame"
+	"peermux/internal/watch"
 	"peermux/mailbox"
 )
 
@@ -47,7 +49,7 @@ type EventsRequest struct {
 func (b *Board) Events(ctx context.Context, r EventsRequest, emit func(Event) error) error {
 	t := &ticker{
 		board: b, since: r.Since, seen: map[string]bool{}, sizes: map[string]int64{}, watched: map[string]bool{},
-		kicks: make(chan struct{}, 1), ended: make(chan struct{}),
+		kicks: make(chan struct{}, 1),
 	}
 	defer t.stop()
 	if r.Follow {
@@ -77,7 +79,6 @@ type ticker struct {
 	watched map[string]bool
 	kicks   chan struct{}
 	stops   []func()
-	ended   chan struct{}
 }
 
 // watch follows folders of the home.
@@ -88,8 +89,7 @@ func (t *ticker) watch(dirs ...string) {
 		}
 		t.watched[dir] = true
 		events, stop := t.board.Watch.Dir(filepath.Join(t.board.Home, dir))
-		t.stops = append(t.stops, stop)
-		go merge(events, t.kicks, t.ended)
+		t.stops = append(t.stops, watch.Forward(t.kicks, events, stop))
 	}
 }
 
@@ -105,7 +105,6 @@ func (t *ticker) watchBoxes() {
 }
 
 func (t *ticker) stop() {
-	close(t.ended)
 	for _, stop := range t.stops {
 		stop()
 	}
@@ -178,7 +177,7 @@ func (t *ticker) journals() []journal {
 // with its session is in two journals and is told once.
 func (t *ticker) of(it mailbox.Item, j journal) []Event {
 	base := Event{
-		MessageID: it.ID, Kind: string(it.Kind), From: it.From.Name, To: it.To.Name, Subject: it.Subject,
+		MessageID: it.ID, Kind: string(it.Kind), From: frame.Line(it.From.Name, 64), To: frame.Line(it.To.Name, 64), Subject: frame.Line(it.Subject, 200),
 		ReplyTo: it.ReplyTo, Scope: it.Scope,
 	}
 	if base.To == "" {
@@ -196,7 +195,7 @@ func (t *ticker) of(it mailbox.Item, j journal) []Event {
 		}
 	}
 	sent := base
-	sent.Event, sent.Body = EventSent, it.Body
+	sent.Event, sent.Body = EventSent, frame.Clean(it.Body)
 	add(sent, EventSent, it.SentAt)
 	for _, s := range it.Shown {
 		shown := base
