@@ -273,3 +273,26 @@ func TestWakeCodexByTyping(t *testing.T) {
 		t.Error("the command ran")
 	}
 }
+
+// TestWakeClosedCodex: a thread outlives its terminal in Codex's daemon for about a
+// minute; nobody would see what it does then.
+func TestWakeClosedCodex(t *testing.T) {
+	b := newBench(t)
+	b.setup(t)
+	s := b.startCodex(t, "leaving")
+	s.say(t, "hello [[say hello]]")
+	s.waitIdle(t, 20*time.Second)
+	b.waitListed(t, s)
+	s.paste(t, "/quit")
+	s.waitScreen(t, 5*time.Second, `^›./quit`)
+	s.key(t, "Enter")
+	s.waitScreen(t, 15*time.Second, `^EXITED`)
+
+	mail := s.post(t)
+	if w := s.wake(t); w.Outcome != "no_route" || w.Reason == "" {
+		t.Errorf("got %+v, want no_route", w)
+	}
+	if n := s.told(mail); n != 0 {
+		t.Errorf("the mail reached the model %d times", n)
+	}
+}
