@@ -256,7 +256,7 @@ func (f *fleet) tidy(ctx context.Context) error {
 			return err
 		}
 		for _, e := range live {
-			if rand.IntN(4) > 0 {
+			if rand.IntN(4) > 0 || ctx.Err() != nil {
 				continue
 			}
 			if err := f.board.Store.Compact(f.board.Store.Resolve(e.Box)); err != nil {
