@@ -117,15 +117,15 @@ func groupCommand() command {
 
 func (a *app) printGroup(res switchboard.GroupResult) error {
 	if res.Group == "" {
-		fmt.Fprintf(a.out, "%s is in no group\n", res.Project)
+		fmt.Fprintf(a.out, "%s is in no group\n", clean(res.Project))
 		if len(res.Groups) > 0 {
 			fmt.Fprintf(a.out, "groups: %s\n", strings.Join(res.Groups, ", "))
 		}
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s is in group %s with:\n", res.Project, res.Group)
+	fmt.Fprintf(a.out, "%s is in group %s with:\n", clean(res.Project), res.Group)
 	for _, m := range res.Members {
-		fmt.Fprintf(a.out, "  %s\n", m)
+		fmt.Fprintf(a.out, "  %s\n", clean(m))
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func listCommand() command {
 
 func (a *app) printList(res switchboard.ListResult) error {
 	if len(res.Sessions) == 0 && len(res.Panes) == 0 {
-		fmt.Fprintf(a.out, "no session is running in %s\n", res.Project)
+		fmt.Fprintf(a.out, "no session is running in %s\n", clean(res.Project))
 		fmt.Fprintln(a.out, "start claude or codex there; peermux list --scope global shows all of yours")
 		return nil
 	}
@@ -71,7 +71,7 @@ func (a *app) printList(res switchboard.ListResult) error {
 	if len(res.Panes) > 0 {
 		fmt.Fprintln(a.out, "\nother panes here (peermux read %PANE shows them):")
 		for _, p := range res.Panes {
-			fmt.Fprintf(a.out, "  %-6s %-14s %s\n", p.Pane, p.Command, p.CWD)
+			fmt.Fprintf(a.out, "  %-6s %-14s %s\n", p.Pane, clean(p.Command), clean(p.CWD))
 		}
 	}
 	a.notes(res.Notes)
@@ -124,7 +124,7 @@ func short(d time.Duration) string {
 // notes prints what else the reader should know, apart from the result.
 func (a *app) notes(notes []string) {
 	for _, n := range notes {
-		fmt.Fprintf(a.err, "peermux: note: %s\n", n)
+		fmt.Fprintf(a.err, "peermux: note: %s\n", clean(n))
 	}
 }
 

@@ -17,7 +17,14 @@ type table struct {
 	bold  bool
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// add appends a row. Names, paths and branches in it are other people's: nothing in
+// them reaches the terminal as a command.
+func (t *table) add(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = strings.ReplaceAll(clean(cell), "\n", " ")
+	}
+	t.rows = append(t.rows, cells)
+}
 
 func (t *table) write(w io.Writer) error {
 	sizes := t.sizes()

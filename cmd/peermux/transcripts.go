@@ -61,7 +61,7 @@ func transcriptsCommand() command {
 
 func (a *app) printConversations(res switchboard.ConversationsResult) error {
 	if len(res.Conversations) == 0 {
-		fmt.Fprintf(a.out, "no conversation ran in %s\n", res.Project)
+		fmt.Fprintf(a.out, "no conversation ran in %s\n", clean(res.Project))
 		return nil
 	}
 	t := &table{head: []string{"ID", "CLIENT", "AGE", "TURNS", "SIZE", "LIVE AS", "TITLE", "RESUME"}, width: a.width(), bold: a.colour()}

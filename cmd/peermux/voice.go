@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -67,7 +68,7 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &hint1):
 		hint = hint1.hint
 	case errors.As(err, &board):
-		msg, result = board.Message, exitOf(board.Code)
+		msg, result = inCommands(board.Message), exitOf(board.Code)
 	case errors.Is(err, context.Canceled):
 		msg = "interrupted"
 	}
@@ -75,11 +76,25 @@ func (a *app) exit(err error) int {
 		// Stdout may be what has failed; the person is told all the same.
 		_ = writeJSON(a.out, doc)
 	}
-	fmt.Fprintf(a.err, "peermux: error: %s\n", msg)
+	fmt.Fprintf(a.err, "peermux: error: %s\n", clean(msg))
 	if hint != "" {
-		fmt.Fprintf(a.err, "peermux: hint: %s\n", hint)
+		fmt.Fprintf(a.err, "peermux: hint: %s\n", clean(hint))
 	}
 	return result
+}
+
+// inCommands words an operation's advice, which names MCP tools, for a shell.
+func inCommands(msg string) string {
+	return strings.NewReplacer(
+		"call list_project_sessions for those that are", "peermux list shows those that are",
+		"call list_project_sessions and name one of its sessions", "name one that peermux list shows",
+		"read_my_messages with include_seen lists", "peermux inbox --all lists",
+		"then call set_group", "then run peermux group NAME",
+		"with set_group", "with peermux group",
+		"answer it with reply_to_message", "answer it with peermux reply",
+		"and message_status tells", "and peermux status tells",
+		"send_message leaves", "peermux send leaves",
+	).Replace(msg)
 }
 
 // failure is an error as the result of the operation, for --json.

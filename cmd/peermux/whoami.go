@@ -86,7 +86,7 @@ func (a *app) printIdentity(id identity) error {
 	}
 	for _, line := range [][2]string{{"project", id.Project}, {"branch", id.Branch}, {"group", id.Group}, {"pane", id.Pane}} {
 		if line[1] != "" {
-			fmt.Fprintf(a.out, "  %-8s %s\n", line[0], line[1])
+			fmt.Fprintf(a.out, "  %-8s %s\n", line[0], clean(line[1]))
 		}
 	}
 	fmt.Fprintln(a.out, "\nhow that was looked for:")

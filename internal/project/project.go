@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // Place is where a directory lies.
@@ -94,7 +95,7 @@ func placeOf(gitDir, worktree string) Place {
 	return Place{
 		Root:     root,
 		Worktree: worktree,
-		Branch:   branch(gitDir),
+		Branch:   readable(branch(gitDir)),
 		Repo:     strings.TrimSuffix(filepath.Base(root), ".git"),
 		IsRepo:   true,
 	}
@@ -227,6 +228,17 @@ func branch(gitDir string) string {
 		return head[:shortHash]
 	}
 	return ""
+}
+
+// readable drops what a terminal would obey or hide. Git lets no control character
+// into a branch's name, but HEAD is a file that came with somebody's repository.
+func readable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 func isHash(s string) bool {

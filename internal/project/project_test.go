@@ -196,9 +196,10 @@ func TestDamagedHead(t *testing.T) {
 		"ref: refs/heads/a\r\n":    "a",
 		"ref: refs/tags/v1\n":      "refs/tags/v1",
 		"ref: refs/heads/.invalid": "", // the placeholder of a reftable
-		strings.Repeat("0a", 20):   "0a0a0a0a",
-		strings.Repeat("0a", 32):   "0a0a0a0a",
-		strings.Repeat("0A", 20):   "",
+		"ref: refs/heads/\x1b[31mé\u202e\u009bx\n": "[31méx",
+		strings.Repeat("0a", 20):                   "0a0a0a0a",
+		strings.Repeat("0a", 32):                   "0a0a0a0a",
+		strings.Repeat("0A", 20):                   "",
 	} {
 		app := repository(t, temp(t), "app")
 		write(t, content, app, ".git", "HEAD")
