@@ -3,6 +3,7 @@ package switchboard
 import (
 	"context"
 
+	"peermux/registry"
 	"peermux/wake"
 )
 
@@ -30,6 +31,9 @@ func (b *Board) Wake(ctx context.Context, a Actor, target string, explain bool) 
 	d, err := b.resolve(a, target)
 	if err != nil {
 		return WakeResult{}, err
+	}
+	if d.entry == nil && d.kind == registry.ToSession {
+		return WakeResult{}, refuse(CodePeerGone, "%s is not running, so there is nobody to wake; its mail is kept", d.label())
 	}
 	if d.entry == nil {
 		return WakeResult{}, refuse(CodeBadRequest, "%s is no running session, and only those can be woken", d.label())

@@ -220,7 +220,7 @@ func answerWith(it mailbox.Item, repo bool) string {
 }
 
 func peerOf(p mailbox.Party) Peer {
-	return Peer{SessionID: p.SessionID, Name: frame.Line(p.Name, 64), Client: p.Client, Project: p.Project, Branch: p.Branch, Host: p.Host}
+	return Peer{SessionID: p.SessionID, Name: frame.Line(p.Name, 64), Client: p.Client, Project: frame.Clean(p.Project), Branch: frame.Line(p.Branch, 200), Host: frame.Line(p.Host, 200)}
 }
 
 func timePtr(t time.Time) *time.Time {
