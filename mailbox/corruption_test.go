@@ -91,9 +91,9 @@ func TestCorruptionAnywhere(t *testing.T) {
 	for _, line := range lines {
 		// What the damaged line itself was about may be lost; for the bytes at its
 		// ends, its neighbour's line is hurt as well.
-		for i := 0; i < len(line); i += stress(2, 1) {
+		for i := 0; i < len(line); i += stress(3, 1) {
 			harm := []byte("\n\x00}{\"x\xff")
-			harm = harm[i/2%len(harm):][:stress(1, len(harm)-i/2%len(harm))] // each in its turn
+			harm = harm[i/3%len(harm):][:stress(1, len(harm)-i/3%len(harm))] // each in its turn
 			for _, c := range harm {
 				if line[i] == c {
 					continue

@@ -206,7 +206,7 @@ func TestMoveBrokenOffAndOvertaken(t *testing.T) {
 		"there and back again": func(p *post) error { return errors.Join(p.Move(bob, alice), p.Move(alice, bob)) },
 	}
 	for i, d := range brokenMoves(t) {
-		if i%stress(40, 1) != 0 {
+		if i%stress(90, 1) != 0 {
 			continue
 		}
 		for name, then := range then {

@@ -12,7 +12,7 @@ import (
 // TestKilledAnywhere kills senders, readers and compactors of one box.
 func TestKilledAnywhere(t *testing.T) {
 	b := newBench(t)
-	b.storm(stress(50, 5000), slices.Concat(
+	b.storm(stress(36, 5000), slices.Concat(
 		times(3, order{Role: "send", Box: boxA}),
 		times(1, order{Role: "send", Box: boxA, Sync: true}),
 		times(2, order{Role: "read", Box: boxA}),
@@ -37,7 +37,7 @@ func TestKilledAnywhere(t *testing.T) {
 func TestManyWritersAndReaders(t *testing.T) {
 	b := newBench(t)
 	const writers, readers = 16, 4
-	each := stress(30, 1000)
+	each := stress(20, 1000)
 	var writing []*process
 	for range readers {
 		b.start(order{Role: "read", Box: boxA})
