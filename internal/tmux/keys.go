@@ -29,11 +29,14 @@ func (r *Runner) PasteInto(ctx context.Context, p Pane, text string) error {
 		return err
 	}
 	buffer := "peermux-" + p.ID[1:]
-	// -p: tmux's own paste markers, if the program asked for them; markers of our
-	// own would be shown as text by tmux 3.7. -d: the buffer is gone afterwards.
-	paste := "paste-buffer -p -r -d -b " + buffer + " -t " + p.ID
-	otherwise := "delete-buffer -b " + buffer
-	return r.guarded(ctx, p, text, []string{"load-buffer", "-b", buffer, "-", ";"}, paste, otherwise+" ; ")
+	return r.guarded(ctx, p, action{
+		stdin:  text,
+		before: []string{"load-buffer", "-b", buffer, "-", ";"},
+		// -p: tmux's own paste markers, if the program asked for them; markers of our
+		// own would be shown as text by tmux 3.7. -d: the buffer is gone afterwards.
+		do:        "paste-buffer -p -r -d -b " + buffer + " -t " + p.ID,
+		otherwise: "delete-buffer -b " + buffer + " ; ",
+	})
 }
 
 // EnterInto is Enter for a pane that was looked at before.
@@ -41,7 +44,15 @@ func (r *Runner) EnterInto(ctx context.Context, p Pane) error {
 	if err := checkID(p.ID); err != nil {
 		return err
 	}
-	return r.guarded(ctx, p, "", nil, "send-keys -t "+p.ID+" Enter", "")
+	return r.guarded(ctx, p, action{do: "send-keys -t " + p.ID + " Enter"})
+}
+
+// action is what the server shall do to a pane if it is still the same.
+type action struct {
+	stdin     string
+	before    []string // commands that come first in any case
+	do        string
+	otherwise string // instead of do
 }
 
 const (
@@ -49,14 +60,14 @@ const (
 	saidChanged = "peermux-changed"
 )
 
-// guarded runs action inside the server if, at that moment, the pane is still p
-// and takes keys. The check and the action are one step of the server, so a
-// person who starts copy mode in between cannot be overtaken.
-func (r *Runner) guarded(ctx context.Context, p Pane, stdin string, before []string, action, otherwise string) error {
-	args := append(before, "if-shell", "-F", "-t", p.ID, condition(p),
-		action+" ; display-message -p "+saidDone,
-		otherwise+"display-message -p "+saidChanged)
-	out, err := r.Run(ctx, stdin, args...)
+// guarded has the server do something if, at that moment, the pane is still p and
+// takes keys. The check and the action are one step of the server, so a person who
+// starts copy mode in between cannot be overtaken.
+func (r *Runner) guarded(ctx context.Context, p Pane, a action) error {
+	args := append(a.before, "if-shell", "-F", "-t", p.ID, condition(p),
+		a.do+" ; display-message -p "+saidDone,
+		a.otherwise+"display-message -p "+saidChanged)
+	out, err := r.Run(ctx, a.stdin, args...)
 	if err != nil {
 		return err
 	}
