@@ -26,11 +26,13 @@ func doctorCommand() command {
 				if err != nil {
 					return err
 				}
-				var fixed []string
+				fixed := []string{}
 				if *fix {
-					if fixed, err = doctor.Fix(p); err != nil {
+					mended, err := doctor.Fix(p)
+					if err != nil {
 						return err
 					}
+					fixed = append(fixed, mended...)
 				}
 				return a.report(doctor.Examine(ctx, p), fixed, *asJSON)
 			}

@@ -32,6 +32,9 @@ func transcriptsCommand() command {
 				if err := noArgs(args); err != nil {
 					return err
 				}
+				if *limit < 0 {
+					return usageError{msg: "--limit cannot be negative", hint: "peermux transcripts -h"}
+				}
 				g := grepFlags{pattern: *pattern, limit: *limit, unmasked: *unmasked, asJSON: *asJSON}
 				if err := g.check(); err != nil {
 					return err

@@ -91,6 +91,7 @@ func inCommands(msg string) string {
 		"read_my_messages with include_seen lists", "peermux inbox --all lists",
 		"then call set_group", "then run peermux group NAME",
 		"with set_group", "with peermux group",
+		"first, with reply_to_message", "first, with peermux reply",
 		"answer it with reply_to_message", "answer it with peermux reply",
 		"and message_status tells", "and peermux status tells",
 		"send_message leaves", "peermux send leaves",

@@ -44,7 +44,7 @@ func (b *Board) closeWork(ctx context.Context, a Actor, r CloseRequest, how stri
 		return CloseResult{}, err
 	}
 	if !task.owed() {
-		return CloseResult{}, refuse(CodeBadRequest, "message %s is no task (it is a %s); answer it with reply_to_message", task.ID, task.Kind)
+		return CloseResult{}, refuse(CodeBadRequest, "message %s is no task (its kind is %s); answer it with reply_to_message", task.ID, task.Kind)
 	}
 	closed, err := b.close(ctx, a, task, mailbox.KindResult, closing{how: how, body: r.Body})
 	if err != nil {
