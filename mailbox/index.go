@@ -20,7 +20,8 @@ type index struct {
 	feeds   []record // cursor, feed_claim, feed_unclaim
 	adopts  []string // boxes whose move into this one is not finished
 	movedTo string
-	maxID   []byte // greatest message id
+	maxID   []byte // greatest message id that the journal has known
+	top     []byte // greatest message id in what was scanned
 	bad     int    // lines that are no records
 }
 
@@ -116,8 +117,11 @@ func (x *index) message(r record) {
 	if len(r.id) == 0 {
 		return
 	}
-	if len(r.id) == idLen && bytes.Compare(r.id, x.maxID) > 0 {
-		x.maxID = r.id
+	if len(r.id) == idLen && bytes.Compare(r.id, x.top) > 0 {
+		x.top = r.id
+		if bytes.Compare(x.top, x.maxID) > 0 {
+			x.maxID = x.top
+		}
 	} else if x.has(r.id) {
 		return
 	}
