@@ -13,7 +13,10 @@ func versionCommand() command {
 		examples: []string{"peermux version", "peermux version --json"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			asJSON := fs.Bool("json", false, "print one JSON document")
-			return func(_ context.Context, a *app, _ []string) error {
+			return func(_ context.Context, a *app, args []string) error {
+				if err := noArgs(args); err != nil {
+					return err
+				}
 				if *asJSON {
 					return writeJSON(a.out, map[string]string{"version": a.version, "commit": a.commit, "go": runtime.Version()})
 				}
