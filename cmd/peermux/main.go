@@ -7,9 +7,8 @@
 // man page are made from those values. What a command does lives in
 // internal/switchboard and the other packages, never here.
 //
-// Results go to stdout, everything else to stderr (see voice.go). Exit codes
-// are those of docs/cli: 0 done, 1 failed, 2 usage, 3 no such target,
-// 4 timed out, 5 refused.
+// Results go to stdout, everything else to stderr (see voice.go). Exit codes:
+// 0 done, 1 failed, 2 usage, 3 no such target, 4 timed out, 5 refused.
 package main
 
 import (
