@@ -40,7 +40,7 @@ func TestManyWritersAndReaders(t *testing.T) {
 	each := stress(20, 1000)
 	var writing []*process
 	for range readers {
-		b.start(order{Role: "read", Box: boxA})
+		b.start(order{Role: "read", Box: boxA, Most: 60})
 	}
 	start := time.Now()
 	for range writers {

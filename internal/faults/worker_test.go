@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ type order struct {
 	Jump   bool // the clock jumps by up to a day with every look at it
 	Sync   bool // fsync each message
 	Clumsy bool // give a claim back now and then
+	Most   int  // greatest number of messages that a reader takes at once; 0 is 4
 }
 
 const orderEnv = "PEERMUX_FAULTS_ORDER"
@@ -155,7 +157,7 @@ func (w *worker) follow() error {
 }
 
 func (w *worker) claim(key string) (*mailbox.Claim, error) {
-	return w.store.Claim(key, mailbox.ClaimOptions{Reader: w.Name, Via: "faults", Limit: 1 + rand.IntN(4)})
+	return w.store.Claim(key, mailbox.ClaimOptions{Reader: w.Name, Via: "faults", Limit: 1 + rand.IntN(cmp.Or(w.Most, 4))})
 }
 
 func (w *worker) hear() error {
