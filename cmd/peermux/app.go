@@ -80,9 +80,18 @@ func (a *app) run(ctx context.Context, cmd command, args []string) error {
 		return writeHelp(a.out, cmd)
 	}
 	if err != nil {
-		return usageError{msg: err.Error(), hint: "peermux " + cmd.name + " -h"}
+		return usageError{msg: flagError(err), hint: "peermux " + cmd.name + " -h shows the flags"}
 	}
 	return run(ctx, a, words)
+}
+
+// flagError words the flag package's messages for people, who type two dashes.
+func flagError(err error) string {
+	return strings.NewReplacer(
+		"flag provided but not defined: -", "there is no flag --",
+		"flag needs an argument: -", "a value is missing after --",
+		" for flag -", " for --",
+	).Replace(err.Error())
 }
 
 // parse reads flags wherever they stand, before and after arguments; the flag
@@ -117,7 +126,7 @@ func find(name string) (command, bool) {
 func suggestion(name string) string {
 	var names []string
 	for _, c := range commands() {
-		if !c.internal {
+		if !c.internal && !strings.HasPrefix(name, "-") {
 			names = append(names, c.name)
 		}
 	}

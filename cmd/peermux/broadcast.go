@@ -52,7 +52,7 @@ func broadcastCommand() command {
 
 func retractCommand() command {
 	return command{
-		name: "retract", args: "ID", short: "withdraw an own broadcast, or what an app has not collected",
+		name: "retract", args: "ID", short: "withdraw a broadcast of yours, or what an app has not collected",
 		examples: []string{"peermux retract 01KBB0T6Z2Q8V4M7C1X5N3R9JD", "peermux retract 01KBB0T6Z2Q8V4M7C1X5N3R9JD --from ci"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			from := fs.String("from", "", "act as the app called `name`")
@@ -88,7 +88,10 @@ func groupCommand() command {
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if len(args) > 1 || *leave && len(args) > 0 {
-					return usageError{msg: "one group name, or --leave", hint: "peermux group payments"}
+					return usageError{msg: "one group name, or --leave", hint: "peermux group NAME joins, peermux group --leave leaves"}
+				}
+				if len(args) == 1 && (args[0] == "leave" || args[0] == "join") {
+					return usageError{msg: fmt.Sprintf("%q is no group name", args[0]), hint: "peermux group NAME joins, peermux group --leave leaves"}
 				}
 				s, err := a.open(ctx, "")
 				if err != nil {

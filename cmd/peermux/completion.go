@@ -48,6 +48,7 @@ _peermux() {
   lines=("${(@)lines/$'\t'/:}")
   _describe 'peermux' lines || _files
 }
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
 compdef _peermux peermux
 `,
 		"fish": `complete -c peermux -f -a '(peermux complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
@@ -76,7 +77,7 @@ func (a *app) candidates(ctx context.Context, words []string) []string {
 		words = []string{""}
 	}
 	last := words[len(words)-1]
-	if len(words) == 1 {
+	if len(words) == 1 || len(words) == 2 && words[0] == "help" {
 		return matching(last, commandNames())
 	}
 	cmd, ok := find(words[0])
@@ -91,17 +92,52 @@ func (a *app) candidates(ctx context.Context, words []string) []string {
 		}
 		return matching(last, names)
 	}
-	switch previous := words[len(words)-2]; {
-	case previous == "--scope":
-		return matching(last, []string{"project", "group", "global"})
-	case previous == "--client":
-		return matching(last, []string{"claude", "codex", "all"})
+	previous := words[len(words)-2]
+	if values := fixedValues(previous); values != nil {
+		return matching(last, values)
+	}
+	switch {
+	case cmd.name == "gateway" && len(words) == 2:
+		return matching(last, []string{"add", "remove", "list", "set"})
+	case takesValue(cmd, previous) && previous != "--box":
+		return nil
 	case previous == "--box" || strings.HasPrefix(cmd.args, "TARGET") && positionals(cmd, words[1:len(words)-1]) == 0:
 		return matching(last, a.liveTargets(ctx))
 	case strings.Contains(cmd.args, "|") && !strings.Contains(cmd.args, "["):
 		return matching(last, strings.Split(cmd.args, "|"))
 	}
 	return nil
+}
+
+// fixedValues returns the words that a flag chooses among.
+func fixedValues(flagName string) []string {
+	switch flagName {
+	case "--scope":
+		return []string{"project", "group", "global"}
+	case "--client":
+		return []string{"claude", "codex", "all"}
+	case "--urgency":
+		return []string{"low", "normal", "high"}
+	case "--wake":
+		return []string{"auto", "off"}
+	case "--mode":
+		return []string{"auto", "transcript", "pane"}
+	case "--format":
+		return []string{"text", "md"}
+	case "--kind":
+		return []string{"note", "lock"}
+	}
+	return nil
+}
+
+// takesValue reports whether the next word belongs to the flag.
+func takesValue(cmd command, flagName string) bool {
+	for _, l := range flagLines(cmd) {
+		if name, value, _ := strings.Cut(l[0], " "); name == flagName {
+			return value != ""
+		}
+	}
+	return false
 }
 
 // positionals counts the words that are neither flags nor their values.

@@ -19,7 +19,7 @@ func (a *app) welcome() error {
 }
 
 func (a *app) help(args []string) error {
-	if len(args) > 0 {
+	if len(args) > 0 && args[0] != "-h" && args[0] != "--help" {
 		cmd, ok := find(args[0])
 		if !ok {
 			return usageError{msg: fmt.Sprintf("there is no command %q", args[0]), hint: suggestion(args[0])}
@@ -31,7 +31,7 @@ func (a *app) help(args []string) error {
 		fmt.Fprintf(a.out, "\n%s\n", group.title)
 		for _, c := range group.commands {
 			if !c.internal {
-				fmt.Fprintf(a.out, "  %-13s %s\n", c.name, c.short)
+				fmt.Fprintf(a.out, "  %-14s %s\n", c.name, c.short)
 			}
 		}
 	}
@@ -81,6 +81,7 @@ func flagLines(c command) [][2]string {
 		name := "--" + f.Name
 		if value != "" {
 			name += " " + strings.ToUpper(value)
+			usage = strings.Replace(f.Usage, "`"+value+"`", strings.ToUpper(value), 1)
 		}
 		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" {
 			usage += " (default " + f.DefValue + ")"

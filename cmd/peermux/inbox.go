@@ -182,7 +182,7 @@ func countCommand() command {
 		name: "count", short: "count unshown and open mail per box; shows and changes nothing",
 		examples: []string{"peermux count", "peermux count --exclude user --json"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			exclude := fs.String("exclude", "", "leave out this `box` or target")
+			exclude := fs.String("exclude", "", "leave out `box`, as count prints it, or a target")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if err := noArgs(args); err != nil {

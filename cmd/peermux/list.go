@@ -124,7 +124,7 @@ func short(d time.Duration) string {
 // notes prints what else the reader should know, apart from the result.
 func (a *app) notes(notes []string) {
 	for _, n := range notes {
-		fmt.Fprintf(a.err, "peermux: note: %s\n", clean(n))
+		fmt.Fprintf(a.err, "peermux: note: %s\n", clean(inCommands(n)))
 	}
 }
 

@@ -60,7 +60,20 @@ func roff(s string) string {
 			lines[i] = `\&` + l
 		}
 	}
-	return strings.Join(lines, "\n")
+	return ascii(strings.Join(lines, "\n"))
+}
+
+// ascii writes other characters by number: groff reads bytes unless told.
+func ascii(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r < 128 {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		}
+	}
+	return b.String()
 }
 
 const manTail = `.SH EXIT STATUS

@@ -32,7 +32,7 @@ func readCommand() command {
 		examples: []string{"peermux read reviewer --limit 5", "peermux read 0c5465f4 --format md > conversation.md"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			var f readFlags
-			fs.StringVar(&f.Mode, "mode", switchboard.ModeAuto, "`auto`, transcript or pane")
+			fs.StringVar(&f.Mode, "mode", switchboard.ModeAuto, "`mode`: auto, transcript or pane")
 			fs.IntVar(&f.Limit, "limit", 0, "`n` turns at most (default 20, of --format md all)")
 			fs.IntVar(&f.MaxBytes, "max-bytes", 0, "`n` bytes of turns at most (default 24 KiB, of --format md 64 MiB)")
 			fs.IntVar(&f.PaneLines, "pane-lines", 0, "`n` lines above the visible part of a pane")
@@ -40,7 +40,7 @@ func readCommand() command {
 			fs.BoolVar(&f.Subagents, "subagents", false, "also what subagents said")
 			fs.BoolVar(&f.Unmasked, "show-secrets", false, "do not mask what looks like a secret")
 			fs.BoolVar(&f.follow, "follow", false, "go on with what comes, until the session ends or Ctrl-C")
-			fs.StringVar(&f.format, "format", "text", "`text` or md, a page of Markdown with the whole conversation")
+			fs.StringVar(&f.format, "format", "text", "`format`: text, or md (Markdown, the whole conversation)")
 			fs.BoolVar(&f.asJSON, "json", false, "print one JSON document; with --follow one line for each piece")
 			return func(ctx context.Context, a *app, args []string) error {
 				if err := f.check(args); err != nil {

@@ -76,7 +76,7 @@ func (a *app) host(name string, command []string) error {
 		Started: g.enter, Ended: g.leave,
 	})
 	if errors.Is(err, ptyhost.ErrNoTerminal) {
-		return execute(command)
+		return a.execute(command)
 	}
 	if err != nil {
 		fmt.Fprintf(a.err, "peermux: error: %v\n", err)
@@ -90,10 +90,11 @@ func (a *app) host(name string, command []string) error {
 
 // execute becomes the command: without a terminal there is nothing to host, and
 // its bytes are nobody else's business.
-func execute(command []string) error {
+func (a *app) execute(command []string) error {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return hinted{err: err, hint: "the command after -- is looked up on PATH"}
+		fmt.Fprintf(a.err, "peermux: error: %v\npeermux: hint: the command after -- is looked up on PATH\n", err)
+		return coded(exitNoProgram)
 	}
 	return syscall.Exec(path, command, os.Environ())
 }

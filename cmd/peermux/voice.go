@@ -26,6 +26,8 @@ const (
 	exitNoTarget = 3
 	exitTimedOut = 4
 	exitRefused  = 5
+	// what a shell says too when there is no such program to run
+	exitNoProgram = 127
 )
 
 // usageError is a command line that makes no sense.
@@ -95,6 +97,8 @@ func inCommands(msg string) string {
 		"answer it with reply_to_message", "answer it with peermux reply",
 		"and message_status tells", "and peermux status tells",
 		"send_message leaves", "peermux send leaves",
+		"use send_message to repo:NAME", "use peermux send repo:NAME",
+		"user is this session itself", "user is you",
 	).Replace(msg)
 }
 
