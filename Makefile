@@ -16,7 +16,7 @@ build: ## both programs into bin/
 install: build ## both programs into $(PREFIX)/bin
 	install -d "$(PREFIX)/bin"
 	install -m 0755 bin/peermux bin/peermux-hook "$(PREFIX)/bin/"
-	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "note: $(PREFIX)/bin is not on your PATH";; esac
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "note: $(PREFIX)/bin is not on your PATH: export PATH=\"$(PREFIX)/bin:\$$PATH\"";; esac
 
 demo: build ## the main job with stand-in agents: no account, no client needed
 	bin/peermux demo
