@@ -80,18 +80,28 @@ func (a *app) run(ctx context.Context, cmd command, args []string) error {
 		return writeHelp(a.out, cmd)
 	}
 	if err != nil {
-		return usageError{msg: flagError(err), hint: "peermux " + cmd.name + " -h shows the flags"}
+		return usageError{msg: flagError(fs, err), hint: "peermux " + cmd.name + " -h shows the flags"}
 	}
 	return run(ctx, a, words)
 }
 
 // flagError words the flag package's messages for people, who type two dashes.
-func flagError(err error) string {
+func flagError(fs *flag.FlagSet, err error) string {
+	msg := err.Error()
+	_, name, _ := strings.Cut(msg, " for flag -")
+	name, isParse := strings.CutSuffix(name, ": parse error")
+	if f := fs.Lookup(name); isParse && f != nil {
+		want := "must be a whole number"
+		if _, ok := f.Value.(flag.Getter).Get().(time.Duration); ok {
+			want = "must be a time with its unit, such as 30s or 5m"
+		}
+		msg = strings.Replace(msg, "parse error", want, 1)
+	}
 	return strings.NewReplacer(
 		"flag provided but not defined: -", "there is no flag --",
 		"flag needs an argument: -", "a value is missing after --",
 		" for flag -", " for --",
-	).Replace(err.Error())
+	).Replace(msg)
 }
 
 // parse reads flags wherever they stand, before and after arguments; the flag
