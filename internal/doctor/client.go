@@ -59,7 +59,9 @@ func (e *examination) settings(in hookscripts.Inspection) {
 		e.find(Finding{Severity: severity, Area: in.Client, What: what, Evidence: evidence, Mend: setup(in.Client)})
 	}
 	for _, p := range in.Problems {
-		report(Error, "the client does not read its settings", p)
+		clean = false
+		// A person's edit: setup leaves such a file, and such a choice, alone.
+		e.find(Finding{Severity: Error, Area: in.Client, What: "the client does not read its settings", Evidence: p, Mend: "change that in the file, then " + setup(in.Client)})
 	}
 	if len(in.Missing) > 0 && !in.Plugin {
 		report(Error, "hooks are missing", in.HooksFile+" has none for "+strings.Join(in.Missing, ", "))
