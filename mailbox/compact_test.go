@@ -1,9 +1,11 @@
 package mailbox_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +24,6 @@ func (p *post) size(key string) int64 {
 
 func TestCompactionKeepsWhatMatters(t *testing.T) {
 	p := newPost(t)
-	const day = 24 * time.Hour
 	old := p.send(alice, "old")
 	oldTask := p.post(alice, task("bob", "old task"))
 	oldAsk := p.post(alice, mailbox.Message{Kind: mailbox.KindAsk, Body: "old ask"})
@@ -180,79 +181,81 @@ func TestWrongHeaderHidesNothing(t *testing.T) {
 	}
 }
 
-func TestGC(t *testing.T) {
-	p := newPost(t)
-	const day = 24 * time.Hour
-	boxes := map[string]string{}
-	pending := mailbox.PendingKey(7, "8")
-	boxes[pending] = "pending"
-	p.send(pending, "x")
-	p.show(pending)
+const day = 24 * time.Hour
+
+// estate is boxes of all sorts, by name, and feeds.
+func estate(p *post) (boxes map[string]string) {
+	p.Helper()
+	boxes = map[string]string{repo: "repo", mailbox.PendingKey(7, "8"): "pending"}
 	for _, name := range []string{"read", "unshown", "task", "kept", "fresh", "moved"} {
-		key := mailbox.SessionKey(name)
-		boxes[key] = name
+		boxes[mailbox.SessionKey(name)] = name
+	}
+	for key, name := range boxes {
 		switch name {
+		case "repo":
+			_, err := p.FeedNew(mailbox.FeedRepos, repo, mailbox.FeedOptions{FromStart: true, PID: 1})
+			p.ok(err)
 		case "unshown":
 			p.send(key, "x")
 		case "task":
 			p.post(key, task("x", "x"))
 			p.show(key)
 		default:
-			p.send(key, "x")
+			_, err := p.Append(key, &mailbox.Message{Body: "x"}, mailbox.AppendOptions{Ring: true})
+			p.ok(err)
 			p.show(key)
 		}
 	}
 	p.ok(p.Move(mailbox.SessionKey("moved"), mailbox.SessionKey("fresh")))
-	_, err := p.FeedNew(mailbox.FeedRepos, repo, mailbox.FeedOptions{FromStart: true, PID: 1})
-	p.ok(err)
-	boxes[repo] = "repo"
 	p.say("x", "said")
-	_, err = p.Broadcast(mailbox.FeedRepos, &mailbox.Message{Body: "stands"})
+	_, err := p.Broadcast(mailbox.FeedRepos, &mailbox.Message{Body: "stands"})
 	p.ok(err)
-	res, err := p.Append(mailbox.SessionKey("read"), &mailbox.Message{Body: "y"}, mailbox.AppendOptions{Ring: true})
+	now := p.clock.now()
+	for key := range boxes {
+		p.ok(os.Chtimes(mailbox.JournalPath(p.home, key), now, now))
+	}
+	for _, f := range []string{feed, mailbox.FeedRepos} {
+		p.ok(os.Chtimes(mailbox.FeedPath(p.home, f), now, now))
+	}
+	return boxes
+}
+
+// gc says what was done, or would be, to what.
+func (p *post) gc(boxes map[string]string, dry bool) string {
+	p.Helper()
+	actions, err := p.GC(mailbox.GCOptions{DryRun: dry, Keep: func(key string) bool { return boxes[key] == "kept" }})
 	p.ok(err)
-	p.show(res.Key)
+	var did []string
+	for _, a := range actions {
+		did = append(did, a.Action+" "+cmp.Or(boxes[a.Key], a.Key))
+	}
+	return strings.Join(did, ", ")
+}
+
+func TestGC(t *testing.T) {
+	p := newPost(t)
+	boxes := estate(p)
 	empty := filepath.Join(p.home, "boxes", mailbox.SessionKey("empty"))
 	p.ok(os.Mkdir(empty, 0o700))
-
-	gc := func(dry bool) string {
-		t.Helper()
-		actions, err := p.GC(mailbox.GCOptions{DryRun: dry, Keep: func(key string) bool { return boxes[key] == "kept" }})
-		p.ok(err)
-		var did []string
-		for _, a := range actions {
-			name := boxes[a.Key]
-			if name == "" {
-				name = a.Key
-			}
-			did = append(did, a.Action+" "+name)
-		}
-		return strings.Join(did, ", ")
-	}
-	expect(t, "too early", gc(false), "")
+	expect(t, "too early", p.gc(boxes, false), "")
 	if _, err := os.Stat(empty); err == nil {
 		t.Error("an empty folder is still there")
 	}
-	now := p.clock.now()
-	touch := func(path string) { p.ok(os.Chtimes(path, now, now)) }
-	for key := range boxes {
-		touch(mailbox.JournalPath(p.home, key))
-	}
-	touch(mailbox.FeedPath(p.home, feed))
-	touch(mailbox.FeedPath(p.home, mailbox.FeedRepos))
 	p.clock.jump(29 * day)
-	expect(t, "too early for all but one", gc(false), "removed pending")
+	expect(t, "too early for all but one", p.gc(boxes, false), "removed pending")
 	p.clock.jump(2 * day)
-	fresh := p.clock.now()
-	p.ok(os.Chtimes(mailbox.JournalPath(p.home, mailbox.SessionKey("fresh")), fresh, fresh))
+	now := p.clock.now()
+	p.ok(os.Chtimes(mailbox.JournalPath(p.home, mailbox.SessionKey("fresh")), now, now))
+
 	want := "removed moved, removed read, removed " + feed
 	before := tree(t, p.home)
-	expect(t, "dry run", gc(true), want)
-	if got := tree(t, p.home); strings.Join(got, "\n") != strings.Join(before, "\n") {
+	expect(t, "dry run", p.gc(boxes, true), want)
+	if got := tree(t, p.home); !slices.Equal(got, before) {
 		t.Error("the dry run changed something")
 	}
-	expect(t, "gc", gc(false), want)
-	expect(t, "gc again", gc(false), "")
+	expect(t, "gc", p.gc(boxes, false), want)
+	expect(t, "gc again", p.gc(boxes, false), "")
+
 	infos, err := p.Boxes()
 	p.ok(err)
 	left := map[string]mailbox.BoxInfo{}
@@ -262,11 +265,12 @@ func TestGC(t *testing.T) {
 	if len(left) != 5 || left["unshown"].Unshown != 1 || left["task"].Open != 1 || left["kept"].Key == "" {
 		t.Errorf("left: %+v", left)
 	}
-	if _, err := os.Stat(filepath.Dir(mailbox.JournalPath(p.home, mailbox.SessionKey("read")))); err == nil {
+	read := mailbox.SessionKey("read")
+	if _, err := os.Stat(filepath.Dir(mailbox.JournalPath(p.home, read))); err == nil {
 		t.Error("the folder of a removed box is still there")
 	}
-	p.send(mailbox.SessionKey("read"), "comes back")
-	p.pending(mailbox.SessionKey("read"), 1)
+	p.send(read, "comes back")
+	p.pending(read, 1)
 }
 
 // One box that cannot be read must not hide the others.
