@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"peermux/hookscripts"
@@ -149,7 +150,7 @@ func (s *setup) do(ctx context.Context) {
 			s.trust(ctx)
 		}
 	}
-	s.warnOfPlugins()
+	s.warn()
 	if !s.changed {
 		return
 	}
@@ -159,12 +160,21 @@ func (s *setup) do(ctx context.Context) {
 	}
 }
 
-// warnOfPlugins: with the plugin as well, every hook fires twice and every tool
-// is there twice.
-func (s *setup) warnOfPlugins() {
+// warn says what would make the set-up useless: a switch of the person's that
+// turns hooks or server off, which is not ours to change; or the plugin as well,
+// with which every hook fires twice and every tool is there twice.
+func (s *setup) warn() {
 	for _, client := range s.opts.Clients {
-		// What can't be read was said by the steps before.
-		if in, err := hookscripts.Inspect(s.env, client); err == nil && in.Plugin {
+		in, err := hookscripts.Inspect(s.env, client)
+		if err != nil || len(s.failed) > 0 {
+			continue // what can't be read was said by the steps before
+		}
+		for _, p := range in.Problems {
+			if p = s.tilde(p); !slices.Contains(s.left, p) {
+				s.left = append(s.left, p)
+			}
+		}
+		if in.Plugin {
 			s.left = append(s.left, "the peermux plugin is enabled in "+client+" as well: keep one of the two")
 		}
 	}
