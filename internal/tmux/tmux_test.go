@@ -66,13 +66,16 @@ func TestPanesWithHostileNames(t *testing.T) {
 	run("new-window", "-d", "-n", "w-:-x|'\"", "-c", dir, "sleep 1000")
 	run("select-pane", "-t", "%1", "-T", "title -:- | ❯ #x")
 
-	panes, err := r.Panes(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(panes) != 2 {
-		t.Fatalf("got %d panes, want 2", len(panes))
-	}
+	// tmux asks the kernel for the folder, which has no answer until the new
+	// process leads its terminal (3.3a).
+	var panes []Pane
+	until(t, "two panes, the second with a folder", func() bool {
+		var err error
+		if panes, err = r.Panes(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return len(panes) == 2 && panes[1].CWD != ""
+	})
 	p := panes[1]
 	if p.ID != "%1" || p.Title != "title -:- | ❯ #x" || p.Window != "w-:-x|'\"" {
 		t.Errorf("got %+v", p)
