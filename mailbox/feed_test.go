@@ -160,33 +160,6 @@ func TestRetract(t *testing.T) {
 	}
 }
 
-func TestFeedLocks(t *testing.T) {
-	p := newPost(t)
-	say := func(from, tag, replyTo, body string) string {
-		id, err := p.Broadcast(feed, &mailbox.Message{Body: body, Tag: tag, ReplyTo: replyTo, From: mailbox.Party{SessionID: from}})
-		p.ok(err)
-		return id
-	}
-	held := func(dead string) string {
-		items, err := p.FeedLocks(feed, func(who mailbox.Party) bool { return who.SessionID != dead })
-		p.ok(err)
-		return bodies(items)
-	}
-	app := say("ann", "lock", "", "app")
-	say("ann", "lock", "", "docs")
-	web := say("ben", "lock", "", "web")
-	say("ben", "note", "", "hello")
-	expect(t, "all", held(""), "app docs web")
-	expect(t, "ann died", held("ann"), "web")
-	say("ben", "release", app, "not his") // releases nothing
-	say("ann", "release", app, "app is free")
-	expect(t, "one released", held(""), "docs web")
-	p.ok(p.Retract(feed, web))
-	expect(t, "retracted", held(""), "docs")
-	say("ann", "release", "", "all free")
-	expect(t, "all released", held(""), "")
-}
-
 // Trimming neither moves a reader back nor makes it skip what is still there.
 func TestFeedTrimming(t *testing.T) {
 	p := newPost(t)

@@ -316,8 +316,8 @@ func (b *Board) Group(a Actor) (GroupResult, error) {
 	return res, nil
 }
 
-// heldLocks lists the locks of a project's feed that still hold, by the session
-// that holds them. Whether that session lives is the caller's to know.
+// heldLocks lists the locks of a project's feed that still hold, by who holds them.
+// Whether that session lives is the caller's to know.
 func (b *Board) heldLocks(feed string) (map[string][]mailbox.Item, error) {
 	st, err := b.Store.FeedState(feed)
 	if err != nil {
@@ -326,10 +326,18 @@ func (b *Board) heldLocks(feed string) (map[string][]mailbox.Item, error) {
 	held := map[string][]mailbox.Item{}
 	for _, it := range st.Items {
 		if it.Tag == TagLock && it.Closed == "" {
-			held[it.From.SessionID] = append(held[it.From.SessionID], it)
+			held[holder(it.From)] = append(held[holder(it.From)], it)
 		}
 	}
 	return held, nil
+}
+
+// holder is who a lock belongs to: a session, or the person or app by its box.
+func holder(p mailbox.Party) string {
+	if p.SessionID != "" {
+		return p.SessionID
+	}
+	return p.Box
 }
 
 // release withdraws the actor's own locks in a feed, so that they hold no longer
@@ -339,7 +347,7 @@ func (b *Board) release(a Actor, feed string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	mine := held[a.SessionID]
+	mine := held[holder(a.Party)]
 	for _, it := range mine {
 		if err := b.Store.Retract(feed, it.ID); err != nil {
 			return 0, AsError(err)

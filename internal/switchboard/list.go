@@ -151,10 +151,8 @@ func (b *Board) locksOf(e registry.Entry, cache map[string]map[string][]mailbox.
 		cache[e.Project] = held
 	}
 	var texts []string
-	for _, it := range held[e.SessionID] {
-		if e.SessionID != "" {
-			texts = append(texts, frame.Line(it.Body, 120))
-		}
+	for _, it := range held[holder(PartyOf(e))] {
+		texts = append(texts, frame.Line(it.Body, 120))
 	}
 	return texts
 }

@@ -60,11 +60,8 @@ type closing struct{ how, body string }
 
 type closed struct{ SendResult }
 
-// close delivers the result and then closes the task. The result's id follows
-// from the task's, so a crash in between is mended by doing it again, and of two
-// closers at once the requester's box takes one result: the first. The loser
-// hears already_closed, although the close that it lost to may come a moment
-// later, because its own result was not taken.
+// close delivers the result and closes the task, exactly once whatever dies and
+// whoever races (mailbox.Complete). The loser of two closers hears already_closed.
 func (b *Board) close(ctx context.Context, a Actor, task found, kind mailbox.Kind, c closing) (closed, error) {
 	if task.Closed != "" {
 		return closed{}, alreadyClosed(task)
@@ -73,27 +70,16 @@ func (b *Board) close(ctx context.Context, a Actor, task found, kind mailbox.Kin
 	if err != nil {
 		return closed{}, err
 	}
-	p.message.ID = mailbox.CompletionID(task.ID)
 	p.message.Kind, p.message.Tag, p.message.Urgency = kind, c.how, ""
-	at, err := b.Store.Append(p.dest.key, &p.message, mailbox.AppendOptions{})
-	if err != nil {
-		return closed{}, b.fullOrStorage(p, err)
-	}
-	if other := at.Existing; other != nil && other.From.Box != a.Box && b.Store.Resolve(other.From.Box) != b.Store.Resolve(a.Box) {
-		// Somebody else's result is there. If that one died before it closed the
-		// task, this closes it in its name.
-		err := b.Store.Close(task.key, task.ID, other.Tag, other.From, at.ID)
-		if err != nil && !errors.Is(err, mailbox.ErrAlreadyClosed) {
-			return closed{}, storage(err)
+	at, err := b.Store.Complete(task.key, mailbox.Completion{Task: task.ID, How: c.how, By: a.Party, Result: &p.message, To: p.dest.key})
+	switch {
+	case errors.Is(err, mailbox.ErrAlreadyClosed):
+		if now, err := b.Store.Find(task.key, task.ID); err == nil {
+			task.Item = now
 		}
-		return closed{}, refuse(CodeAlreadyClosed, "%s had closed task %s (%s) already; your result was not sent", other.From.Name, task.ID, other.Tag)
-	} else if other != nil {
-		c.how = other.Tag // our own earlier try, which did not come to its end
-	}
-	if err := b.Store.Close(task.key, task.ID, c.how, a.Party, at.ID); errors.Is(err, mailbox.ErrAlreadyClosed) {
 		return closed{}, alreadyClosed(task)
-	} else if err != nil {
-		return closed{}, storage(err)
+	case err != nil:
+		return closed{}, b.fullOrStorage(p, err)
 	}
 	p.dest.key = at.Key
 	res := SendResult{OK: true, MessageID: at.ID, Target: p.dest.label(), TargetSessionID: p.dest.party.SessionID}

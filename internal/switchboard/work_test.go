@@ -177,9 +177,16 @@ func TestCloseRace(t *testing.T) {
 }
 
 // The closer dies after the result was delivered and before the task was closed:
-// doing it again closes it and tells nobody twice.
+// doing it again closes it and tells nobody twice. Said in other words it is closed
+// as well, and the caller hears that those words were not sent.
 func TestCloseAfterACrash(t *testing.T) {
 	t.Parallel()
+	for _, again := range []string{"the result", "the result, said again"} {
+		closeAfterACrash(t, again)
+	}
+}
+
+func closeAfterACrash(t *testing.T, again string) {
 	k := newBench(t)
 	ann, ben := k.join("ann"), k.join("ben")
 	id := ann.task("ben", "work")
@@ -190,8 +197,12 @@ func TestCloseAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	ann.mustReplyTo(t, "the result")
-	if res, err := ben.complete(id, "the result, said again"); err != nil || res.State != "done" {
+	res, err := ben.complete(id, again)
+	if again == half.Body && (err != nil || res.State != "done") {
 		t.Fatalf("%+v, %v", res, err)
+	}
+	if again != half.Body {
+		refused(t, err, switchboard.CodeAlreadyClosed)
 	}
 	if left := ann.unseen(); len(left) != 0 {
 		t.Errorf("told twice: %+v", left)
