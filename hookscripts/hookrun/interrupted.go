@@ -63,9 +63,16 @@ func (h *hook) lost() ([]mailbox.Item, error) {
 	return items, nil
 }
 
+// lateHook is how long after an interruption a hook of a tool may still record
+// that it has shown something: it ran when Esc came, and nobody reads what it says.
+const lateHook = 2 * time.Second
+
 // inTurn reports whether a hook showed something within a turn, not a tool or a
 // command, whose output is the model's for certain.
 func inTurn(s mailbox.Shown, began, ended time.Time) bool {
+	if s.Via == "PreToolUse" || s.Via == "PostToolUse" {
+		ended = ended.Add(lateHook)
+	}
 	return s.At.After(began) && s.At.Before(ended) && actions("claude")[s.Via] != nil
 }
 
