@@ -38,6 +38,9 @@ to say prints nothing. The line for tmux.conf:
 				if *asJSON {
 					return writeJSON(a.out, n)
 				}
+				if n.String() == "" {
+					return nil
+				}
 				_, err = fmt.Fprintln(a.out, n)
 				return err
 			}
