@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,12 +14,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"peermux/internal/codexsim"
+	"peermux/internal/frame"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"peermux":      main,
-		"peermux-hook": func() {}, // has to lie beside peermux; nothing here runs it
+		// It has to lie beside peermux; only doctor runs it, to learn its format.
+		"peermux-hook": func() {
+			fmt.Println("peermux-hook format", cmp.Or(os.Getenv("HOOK_FORMAT"), strconv.Itoa(frame.Version)))
+		},
 		"codex-sim": func() {
 			os.Exit(codexsim.AppServer(codexsim.Call{
 				Mode: codexsim.Answers, Home: os.Getenv("CODEX_HOME"), In: os.Stdin, Out: os.Stdout, Errors: os.Stderr,

@@ -1,15 +1,18 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"peermux/internal/frame"
 	"peermux/internal/private"
 	"peermux/internal/tmux"
 	"peermux/mailbox"
@@ -167,6 +170,16 @@ func (e *examination) mail() {
 func (e *examination) system() {
 	if _, err := os.Stat(e.Client.HookPath); err != nil {
 		e.find(Finding{Severity: Error, Area: "system", What: "peermux-hook is not beside peermux", Evidence: err.Error(), Mend: "make install"})
+		return
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, 5*time.Second)
+	defer cancel()
+	// A hook program of another format leaves mail that it does not understand to
+	// the tools; it never shows it wrongly.
+	want := fmt.Sprintf("peermux-hook format %d", frame.Version)
+	out, err := exec.CommandContext(ctx, e.Client.HookPath, "version").CombinedOutput()
+	if got := strings.TrimSpace(string(out)); err != nil || got != want {
+		e.find(Finding{Severity: Warning, Area: "system", What: "peermux and peermux-hook are of different formats", Evidence: fmt.Sprintf("%q, want %q", got, want), Mend: "make install, for both"})
 	}
 }
 
