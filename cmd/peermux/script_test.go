@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"peermux":      main,
+		"peermux": main,
 		// It has to lie beside peermux; only doctor runs it, to learn its format.
 		"peermux-hook": func() {
 			fmt.Println("peermux-hook format", cmp.Or(os.Getenv("HOOK_FORMAT"), strconv.Itoa(frame.Version)))
