@@ -207,8 +207,15 @@ func TestRestartedServer(t *testing.T) {
 	b := newBench(t)
 	ctx := context.Background()
 	check(t, b.f.Up(ctx, b.plan(fmt.Sprintf(twoCommands, Windows))))
-	_, err := b.f.Tmux.Run(ctx, "", "kill-server")
+	server, err := proc.Stat(b.panes()[0].ServerPID)
 	check(t, err)
+	_, err = b.f.Tmux.Run(ctx, "", "kill-server")
+	check(t, err)
+	for end := time.Now().Add(20 * time.Second); proc.Alive(server.ID); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the tmux server does not end")
+		}
+	}
 	_, err = b.f.Tmux.NewSession(ctx, tmux.SessionOptions{Name: "other", Dir: b.dir, Command: []string{"sleep", "304"}})
 	check(t, err)
 	n, err := b.f.Down(ctx, "shop")

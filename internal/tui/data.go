@@ -57,6 +57,11 @@ func follow(ctx context.Context, b *switchboard.Board, send func(tea.Msg)) {
 		events, stop := b.Watch.Dir(filepath.Join(b.Home, dir))
 		defer watch.Forward(kicks, events, stop)()
 	}
+	// What happened before the folders were watched is seen by one look after.
+	select {
+	case kicks <- struct{}{}:
+	default: // something has happened since, and there will be a look
+	}
 	for {
 		select {
 		case <-ctx.Done():
