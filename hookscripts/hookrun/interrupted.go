@@ -70,6 +70,9 @@ const lateHook = 2 * time.Second
 // inTurn reports whether a hook showed something within a turn, not a tool or a
 // command, whose output is the model's for certain.
 func inTurn(s mailbox.Shown, began, ended time.Time) bool {
+	if !ended.After(began) {
+		return false // it was an earlier turn that was interrupted
+	}
 	if s.Via == "PreToolUse" || s.Via == "PostToolUse" {
 		ended = ended.Add(lateHook)
 	}
