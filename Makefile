@@ -23,7 +23,7 @@ demo: build ## the main job with stand-in agents: no account, no client needed
 
 test: lint ## everything but the real clients
 	scripts/need-tmux
-	$(GO) test -race -timeout 10m ./...
+	scripts/go-test -race -timeout 10m ./...
 
 lint: ## gofmt, vet for the systems we build for, staticcheck
 	scripts/lint
@@ -31,7 +31,7 @@ lint: ## gofmt, vet for the systems we build for, staticcheck
 e2e: build ## the real Claude Code and Codex against mock models on loopback
 	scripts/need-tmux
 	scripts/install-clients
-	PEERMUX_E2E_BUILT="$(CURDIR)/bin" scripts/e2e
+	PEERMUX_E2E_BUILT="$(CURDIR)/bin" scripts/go-test -tags e2e -timeout 15m -count=1 -v ./internal/e2e/...
 
 bench: build ## figures with their floor and their peers; QUICK=1 for 30 s
 	$(GO) run ./bench $(if $(QUICK),-quick)
