@@ -198,7 +198,7 @@ func (b *Board) prospect(d dest, messageID string) prospect {
 	p.status, p.waitsFor = status.Word, status.WaitingFor
 	p.hooks = hooksSeen(drop, ok)
 	p.asking = err == nil && len(asks) > 0
-	if it, err := b.Store.Find(e.Box, messageID); err == nil {
+	if it, err := b.Store.Trace(e.Box, messageID); err == nil {
 		p.shown = len(it.Shown) > 0
 	}
 	return p
