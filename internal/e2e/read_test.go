@@ -87,6 +87,11 @@ func readMidTurn(t *testing.T, s *session) {
 		t.Errorf("in the middle of a turn: %+v", r)
 	}
 	s.waitIdle(t, 20*time.Second)
+	// Claude says that it is idle before the last line is in its transcript.
+	eventually(t, 10*time.Second, "the answer in the transcript", func() bool {
+		turns := s.b.read(t, s.id()).Turns
+		return len(turns) > 0 && turns[len(turns)-1].Text == end
+	})
 	r := s.b.read(t, s.id())
 	if called, done := r.calls(word); !called || !done || r.Complete == nil || !*r.Complete {
 		t.Errorf("after the turn: %+v", r)
