@@ -14,8 +14,11 @@ import (
 
 // Esc drops what a PreToolUse hook has said: Claude Code keeps its context until
 // the tool has run, and forgets it when the person refuses the tool or interrupts
-// it (2.1.197 and 2.1.328; Codex 0.171.0 keeps it). No event tells. But Claude's
-// transcript has a line about each interruption, and it has every context that
+// it (2.1.197 and 2.1.328; Codex 0.171.0 keeps it). No event tells. Two things do:
+// no Stop has ended the turn when the next prompt comes, and Claude's transcript
+// has a line about the interruption. Each alone is not enough: a prompt that was
+// queued is sent at Esc, before that line is written, and a notification may have
+// called the session idle since. The transcript also has every context that
 // reached the model.
 const (
 	interruption = "[Request interrupted by user" // "…]" or "… for tool use]"
@@ -24,20 +27,24 @@ const (
 )
 
 // lost are the messages that were put out in the turn that the person has just
-// interrupted and never reached the model.
-func (h *hook) lost() ([]mailbox.Item, error) {
+// interrupted and never reached the model. Open says that no event has ended that
+// turn.
+func (h *hook) lost(open bool) ([]mailbox.Item, error) {
 	f, err := os.OpenFile(h.in.Transcript, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil // no transcript, no sign of a loss
 	}
 	defer f.Close()
-	recent, err := tail(f, recentTail)
-	if err != nil {
-		return nil, err
-	}
-	interrupted, ok := lastInterruption(recent)
-	if !ok {
-		return nil, nil
+	interrupted := h.at
+	if !open {
+		recent, err := tail(f, recentTail)
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if interrupted, ok = lastInterruption(recent); !ok {
+			return nil, nil
+		}
 	}
 	state, err := h.mail.State(h.key)
 	if err != nil {

@@ -33,17 +33,19 @@ func (h *hook) prompt() (int, error) {
 	if typed(h.in.Prompt) {
 		mark = typedMark
 	}
+	before, _ := h.reg.Status(h.key)
 	err := errors.Join(h.status(registry.Working), h.note(mark))
-	again, lostErr := h.again()
+	again, lostErr := h.again(before == registry.Working || before == registry.Waiting)
 	return 0, errors.Join(err, lostErr, h.midTurn(again...))
 }
 
-// again are the messages that the person's Esc has kept from the model.
-func (h *hook) again() ([]mailbox.Item, error) {
+// again are the messages that the person's Esc has kept from the model. A turn
+// that was still open when this prompt came is one that Esc ended.
+func (h *hook) again(open bool) ([]mailbox.Item, error) {
 	if h.Client != registry.Claude {
 		return nil, nil
 	}
-	lost, err := h.lost()
+	lost, err := h.lost(open)
 	if err != nil {
 		return nil, err
 	}
