@@ -13,7 +13,6 @@ import (
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
 	"peermux/internal/tmux"
-	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 	"peermux/wake"
@@ -107,19 +106,10 @@ func (l *lab) env(home string) []string {
 // board is the switchboard over a home of its own.
 func (l *lab) board(name string) (*switchboard.Board, error) {
 	home := l.path(name)
-	store, err := mailbox.Open(home, time.Now)
+	env := func(key string) string { return map[string]string{"PEERMUX_WAKE": wake.ModeOff}[key] }
+	b, err := switchboard.Open(switchboard.Place{Home: home, UserHome: l.path("user"), Env: env, Now: time.Now})
 	if err != nil {
 		return nil, err
-	}
-	watcher, err := watch.New()
-	if err != nil {
-		return nil, err
-	}
-	reg := registry.Open(home, time.Now)
-	env := func(string) string { return "" }
-	b := &switchboard.Board{
-		Home: home, Store: store, Registry: reg, Watch: watcher, Now: time.Now, Env: env, UserHome: l.path("user"),
-		Waker: &wake.Waker{Home: home, Store: store, Registry: reg, Env: env, Now: time.Now, Mode: wake.ModeOff},
 	}
 	l.boxes = append(l.boxes, b)
 	return b, nil

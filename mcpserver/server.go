@@ -39,10 +39,6 @@ import (
 	"peermux/internal/gateway"
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
-	"peermux/mailbox"
-	"peermux/registry"
-	"peermux/wake"
 )
 
 // Options of a server. The fields from UserHome on default to what the process
@@ -79,18 +75,9 @@ func (s *Server) build() error {
 		return err
 	}
 	o := s.options
-	store, err := mailbox.Open(o.Home, o.Now)
-	if err != nil {
+	var err error
+	if s.board, err = switchboard.Open(switchboard.Place{Home: o.Home, UserHome: o.UserHome, Env: o.Env, Now: o.Now}); err != nil {
 		return err
-	}
-	watcher, err := watch.New()
-	if err != nil {
-		return err
-	}
-	reg := registry.Open(o.Home, o.Now)
-	s.board = &switchboard.Board{
-		Home: o.Home, Store: store, Registry: reg, Watch: watcher, Now: o.Now, Env: o.Env, UserHome: o.UserHome,
-		Waker: &wake.Waker{Home: o.Home, Store: store, Registry: reg, Env: o.Env, Now: o.Now, Mode: o.Env("PEERMUX_WAKE")},
 	}
 	s.identity = newIdentity(s)
 	s.mcp = server.NewMCPServer("peermux", o.Version,

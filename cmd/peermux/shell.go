@@ -7,10 +7,6 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
-	"peermux/mailbox"
-	"peermux/registry"
-	"peermux/wake"
 )
 
 // shell is a command's view of the switchboard: the board, and who acts.
@@ -25,23 +21,11 @@ func (a *app) board() (*switchboard.Board, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := mailbox.Open(home, a.now)
-	if err != nil {
-		return nil, err
-	}
-	watcher, err := watch.New()
-	if err != nil {
-		return nil, err
-	}
-	users := registry.Open(home, a.now)
 	userHome, err := a.userHome()
 	if err != nil {
 		return nil, err
 	}
-	return &switchboard.Board{
-		Home: home, Store: store, Registry: users, Watch: watcher, Now: a.now, Env: a.env, UserHome: userHome,
-		Waker: &wake.Waker{Home: home, Store: store, Registry: users, Env: a.env, Now: a.now, Mode: a.env("PEERMUX_WAKE")},
-	}, nil
+	return switchboard.Open(switchboard.Place{Home: home, UserHome: userHome, Env: a.env, Now: a.now})
 }
 
 // open finds out who this command acts as; from is the app of --from.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 	"peermux/wake"
@@ -56,30 +55,24 @@ func oldHome(t *testing.T) string {
 func boardOf(t *testing.T, home string, now time.Time) (*switchboard.Board, switchboard.Actor) {
 	t.Helper()
 	clock := func() time.Time { return now }
-	store, err := mailbox.Open(home, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	watcher, err := watch.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(watcher.Close)
 	env := func(key string) string {
 		// The project is no folder of this machine, so its repository is declared.
-		return map[string]string{"PEERMUX_REPO": fixtureProject, "TMUX_TMPDIR": filepath.Join(home, "none")}[key]
+		return map[string]string{
+			"PEERMUX_REPO": fixtureProject, "TMUX_TMPDIR": filepath.Join(home, "none"), "PEERMUX_WAKE": wake.ModeOff,
+		}[key]
 	}
-	reg := registry.Open(home, clock)
-	return &switchboard.Board{
-			Home: home, Store: store, Registry: reg, Watch: watcher, Now: clock, Env: env, UserHome: t.TempDir(),
-			Waker: &wake.Waker{Home: home, Store: store, Registry: reg, Env: env, Now: clock, Mode: wake.ModeOff},
-		}, switchboard.Actor{
-			Party: mailbox.Party{
-				SessionID: fixtureSession, Name: "parser", Client: "claude", Project: fixtureProject,
-				Box: mailbox.SessionKey(fixtureSession),
-			},
-			Kind: registry.ToSession, Dir: t.TempDir(),
-		}
+	b, err := switchboard.Open(switchboard.Place{Home: home, UserHome: t.TempDir(), Env: env, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Watch.Close)
+	return b, switchboard.Actor{
+		Party: mailbox.Party{
+			SessionID: fixtureSession, Name: "parser", Client: "claude", Project: fixtureProject,
+			Box: mailbox.SessionKey(fixtureSession),
+		},
+		Kind: registry.ToSession, Dir: t.TempDir(),
+	}
 }
 
 // TestHomeOfTheFirstFormat reads a home as the first release left it: unread mail, a

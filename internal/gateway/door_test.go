@@ -14,7 +14,6 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 	"peermux/wake"
@@ -37,19 +36,16 @@ func newHouse(t *testing.T) *house {
 	h := &house{t: t, now: time.Now()}
 	home := filepath.Join(base, "peermux")
 	now := func() time.Time { return h.now }
-	env := func(key string) string { return map[string]string{"HOME": base, "PEERMUX_HOME": home}[key] }
+	env := func(key string) string {
+		return map[string]string{"HOME": base, "PEERMUX_HOME": home, "PEERMUX_WAKE": wake.ModeOff}[key]
+	}
 	self, err := proc.Self()
-	store, storeErr := mailbox.Open(home, now)
-	watcher, watchErr := watch.New()
-	if err := errors.Join(err, storeErr, watchErr); err != nil {
+	board, boardErr := switchboard.Open(switchboard.Place{Home: home, UserHome: base, Env: env, Now: now})
+	if err := errors.Join(err, boardErr); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(watcher.Close)
-	reg := registry.Open(home, now)
-	h.host = Host{Self: self.ID, Board: &switchboard.Board{
-		Home: home, Store: store, Registry: reg, Watch: watcher, Now: now, Env: env, UserHome: base,
-		Waker: &wake.Waker{Home: home, Store: store, Registry: reg, Env: env, Now: now, Mode: wake.ModeOff},
-	}}
+	t.Cleanup(board.Watch.Close)
+	h.host = Host{Self: self.ID, Board: board}
 	h.app = h.add("voice")
 	return h
 }

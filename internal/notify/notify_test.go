@@ -9,7 +9,6 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 )
@@ -23,16 +22,12 @@ func check(t *testing.T, err error) {
 
 func board(t *testing.T, now func() time.Time) *switchboard.Board {
 	t.Helper()
-	home := filepath.Join(t.TempDir(), "home")
-	store, err := mailbox.Open(home, now)
+	b, err := switchboard.Open(switchboard.Place{
+		Home: filepath.Join(t.TempDir(), "home"), UserHome: t.TempDir(), Env: func(string) string { return "" }, Now: now,
+	})
 	check(t, err)
-	w, err := watch.New()
-	check(t, err)
-	t.Cleanup(w.Close)
-	return &switchboard.Board{
-		Home: home, Store: store, Registry: registry.Open(home, now), Watch: w, Now: now,
-		Env: func(string) string { return "" }, UserHome: t.TempDir(),
-	}
+	t.Cleanup(b.Watch.Close)
+	return b
 }
 
 func session(t *testing.T, b *switchboard.Board) registry.Entry {

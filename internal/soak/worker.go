@@ -15,7 +15,6 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 	"peermux/wake"
@@ -55,28 +54,18 @@ type worker struct {
 
 // boardAt is the switchboard of one process; no terminal of this machine is looked at.
 func boardAt(p plan) (*switchboard.Board, error) {
-	store, err := mailbox.Open(p.home(), time.Now)
-	if err != nil {
-		return nil, err
-	}
-	watcher, err := watch.New()
-	if err != nil {
-		return nil, err
-	}
 	env := func(key string) string {
 		switch key {
 		case "HOME":
 			return p.dir
 		case "TMUX_TMPDIR":
 			return filepath.Join(p.dir, "none")
+		case "PEERMUX_WAKE":
+			return wake.ModeOff
 		}
 		return ""
 	}
-	reg := registry.Open(p.home(), time.Now)
-	return &switchboard.Board{
-		Home: p.home(), Store: store, Registry: reg, Watch: watcher, Now: time.Now, Env: env, UserHome: p.dir,
-		Waker: &wake.Waker{Home: p.home(), Store: store, Registry: reg, Env: env, Now: time.Now, Mode: wake.ModeOff},
-	}, nil
+	return switchboard.Open(switchboard.Place{Home: p.home(), UserHome: p.dir, Env: env, Now: time.Now})
 }
 
 func work(spec string) (code int) {

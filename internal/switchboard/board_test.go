@@ -12,10 +12,8 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
-	"peermux/wake"
 )
 
 // patience is how long a test waits for what must happen.
@@ -51,21 +49,13 @@ func newBench(t testing.TB) *bench {
 // another is a board of another process on the same home.
 func (k *bench) another() *switchboard.Board {
 	k.t.Helper()
-	store, err := mailbox.Open(k.home, time.Now)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	watcher, err := watch.New()
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	k.t.Cleanup(watcher.Close)
 	env := func(key string) string { return k.env[key] }
-	reg := registry.Open(k.home, time.Now)
-	return &switchboard.Board{
-		Home: k.home, Store: store, Registry: reg, Watch: watcher, Now: time.Now, Env: env, UserHome: k.env["HOME"],
-		Waker: &wake.Waker{Home: k.home, Store: store, Registry: reg, Env: env, Now: time.Now, Mode: k.env["PEERMUX_WAKE"]},
+	b, err := switchboard.Open(switchboard.Place{Home: k.home, UserHome: k.env["HOME"], Env: env, Now: time.Now})
+	if err != nil {
+		k.t.Fatal(err)
 	}
+	k.t.Cleanup(b.Watch.Close)
+	return b
 }
 
 // session is a live session.

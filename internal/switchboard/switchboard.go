@@ -60,6 +60,32 @@ type Board struct {
 	hearing hearing
 }
 
+// Place is where a board works and what it is told about the process it works in.
+type Place struct {
+	Home     string // the peermux home
+	UserHome string // the user's home folder
+	Env      func(string) string
+	Now      func() time.Time
+}
+
+// Open makes the board over a place, which wakes as PEERMUX_WAKE says. Nothing is
+// read yet. Its Watch has to be closed.
+func Open(p Place) (*Board, error) {
+	store, err := mailbox.Open(p.Home, p.Now)
+	if err != nil {
+		return nil, err
+	}
+	watcher, err := watch.New()
+	if err != nil {
+		return nil, err
+	}
+	reg := registry.Open(p.Home, p.Now)
+	return &Board{
+		Home: p.Home, Store: store, Registry: reg, Watch: watcher, Now: p.Now, Env: p.Env, UserHome: p.UserHome,
+		Waker: &wake.Waker{Home: p.Home, Store: store, Registry: reg, Env: p.Env, Now: p.Now, Mode: p.Env("PEERMUX_WAKE")},
+	}, nil
+}
+
 // Actor is the one who acts.
 type Actor struct {
 	mailbox.Party

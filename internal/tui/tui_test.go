@@ -15,7 +15,6 @@ import (
 
 	"peermux/internal/proc"
 	"peermux/internal/switchboard"
-	"peermux/internal/watch"
 	"peermux/mailbox"
 	"peermux/registry"
 	"peermux/wake"
@@ -51,20 +50,9 @@ func boardWith(home string, clock func() time.Time) (*switchboard.Board, switchb
 	actor := switchboard.Actor{
 		Party: mailbox.Party{Name: "user", Client: "user", Box: mailbox.UserKey(""), Project: "/shop"}, Kind: registry.ToUser, Dir: "/",
 	}
-	store, err := mailbox.Open(home, clock)
-	if err != nil {
-		return nil, actor, err
-	}
-	watcher, err := watch.New()
-	if err != nil {
-		return nil, actor, err
-	}
-	reg := registry.Open(home, clock)
-	env := func(string) string { return "" }
-	return &switchboard.Board{
-		Home: home, Store: store, Registry: reg, Watch: watcher, Now: clock, Env: env, UserHome: home,
-		Waker: &wake.Waker{Home: home, Store: store, Registry: reg, Env: env, Now: clock, Mode: wake.ModeOff},
-	}, actor, nil
+	env := func(key string) string { return map[string]string{"PEERMUX_WAKE": wake.ModeOff}[key] }
+	b, err := switchboard.Open(switchboard.Place{Home: home, UserHome: home, Env: env, Now: clock})
+	return b, actor, err
 }
 
 func (f *fleet) start(name, client, status, purpose string) registry.Entry {
