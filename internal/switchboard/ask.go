@@ -64,7 +64,6 @@ func (b *Board) Ask(ctx context.Context, a Actor, r AskRequest) (AskResult, Deli
 	if err := v.wait(ctx); err != nil {
 		return AskResult{}, nil, err
 	}
-	v.takeAnswers()
 	return v.result(len(r.Targets) > 0)
 }
 
@@ -158,6 +157,7 @@ func (v *vigil) open(ctx context.Context, target string) (*inquiry, error) {
 		return nil, v.deadlock(ctx, d, ring)
 	}
 	q := &inquiry{target: target, dest: d, id: p.message.ID, since: b.Now()}
+	q.check = q.since.Add(checkEvery)
 	// Listening begins before the question is sent: nothing is missed.
 	v.hearOwn(q)
 	v.hearTarget(q)

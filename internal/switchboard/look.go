@@ -26,7 +26,7 @@ func (v *vigil) wait(ctx context.Context) error {
 	defer again.Stop()
 	for {
 		next := v.look()
-		if v.over() {
+		if v.over() && v.takeAnswers() {
 			return nil
 		}
 		again.Reset(next)
@@ -36,6 +36,7 @@ func (v *vigil) wait(ctx context.Context) error {
 			return ctx.Err()
 		case <-deadline.C:
 			v.giveUp()
+			v.takeAnswers()
 			return nil
 		case <-v.kicks:
 		case <-again.C:
@@ -63,9 +64,7 @@ func (v *vigil) look() time.Duration {
 		}
 		now := v.board.Now()
 		m := v.marksOf(q)
-		if !now.Before(q.check) {
-			m = marks{true, true, true, true}
-		}
+		m.due = !now.Before(q.check)
 		if m.any() || !now.Before(q.again) {
 			v.lookAt(q, m)
 		}
@@ -86,12 +85,13 @@ func (v *vigil) marksOf(q *inquiry) marks {
 
 // lookAt brings one question up to date, and ends it when that is due.
 func (v *vigil) lookAt(q *inquiry, m marks) {
-	if m.replied {
+	if m.came != "" && len(v.inquiries) == 1 {
+		q.over, q.answer, q.unread = true, m.came, true
+		return
+	}
+	if m.came != "" || m.due {
 		if v.lookForReply(q); q.over {
 			return
-		}
-		if m.onlyReply() {
-			return // a line about an answer that a hook has shown, or nobody yet may
 		}
 	}
 	verdict, again := judge(v.observe(q, m))
@@ -106,7 +106,7 @@ func (v *vigil) lookAt(q *inquiry, m marks) {
 	}
 	now := v.board.Now()
 	q.again = now.Add(again)
-	if m.all() {
+	if m.due {
 		q.check = now.Add(checkEvery)
 	}
 	v.tell(q)
@@ -151,27 +151,39 @@ func (v *vigil) lookForReply(q *inquiry) {
 	}
 }
 
-// takeAnswers claims what the questions were answered with, and closes them.
-func (v *vigil) takeAnswers() {
+// takeAnswers claims what the questions were answered with, and closes them. It
+// reports whether the wait is over: an answer that was only heard of may have gone
+// along with the box, or be in a format that this peermux does not know.
+func (v *vigil) takeAnswers() (over bool) {
 	for _, q := range v.inquiries {
 		if q.answer == "" {
 			continue
 		}
-		claim, err := v.board.Store.Claim(v.box, mailbox.ClaimOptions{
+		taking := &mailbox.Taking{Ask: q.id, ClaimOptions: mailbox.ClaimOptions{
 			Reader: v.actor.reader(), Via: viaAsk, OnlyIDs: []string{q.answer}, OnlyReplyTo: q.correlation(),
 			PID: v.actor.Process.PID, Start: v.actor.Process.Start,
-		})
-		if err != nil || len(claim.Messages) == 0 {
+		}}
+		err := v.board.take(v.box, taking)
+		switch {
+		case taking.Claim != nil:
+			it := taking.Claim.Messages[0]
+			v.claims = append(v.claims, taking.Claim)
+			q.reply, q.state = answerOf(it), askAnswered
+			q.reply.Uncorrelated = it.ReplyTo != q.id
+			if err != nil {
+				v.notes = append(v.notes, err.Error())
+			}
+		case q.unread:
+			q.over, q.answer, q.unread = false, "", false
+			q.check = time.Time{}
+			return false
+		default:
 			// A hook was quicker with a plain message: it has been shown.
 			q.ended, q.state = elsewhere, "shown"
 			v.record(q, askTimedOut, "")
-			continue
 		}
-		v.claims = append(v.claims, claim)
-		q.reply, q.state = answerOf(claim.Messages[0]), askAnswered
-		q.reply.Uncorrelated = claim.Messages[0].ReplyTo != q.id
-		v.record(q, askAnswered, q.answer)
 	}
+	return true
 }
 
 // correlation is what a claim of the answer asks for: a reply is kept back for

@@ -12,13 +12,16 @@ import (
 // observe gathers what judge needs, reading only what is marked.
 func (v *vigil) observe(q *inquiry, m marks) sight {
 	b := v.board
-	if m.settled {
+	if m.shown.After(q.shownAt) {
+		q.shownAt = m.shown
+	}
+	if m.strayed || m.due {
 		v.followMove(q)
 		if it, err := b.Store.Trace(q.dest.key, q.id); err == nil && len(it.Shown) > 0 {
 			q.shownAt = it.Shown[len(it.Shown)-1].At
 		}
 	}
-	if q.heard = q.heard || m.noted; q.heard && (m.noted || m.settled) {
+	if q.heard = q.heard || m.noted || m.due; q.heard && (m.noted || m.due || !m.shown.IsZero()) {
 		v.lookForNote(q)
 	}
 	s := sight{now: b.Now(), shownAt: q.shownAt, noteAt: q.noteAt}

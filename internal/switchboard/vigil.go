@@ -59,6 +59,7 @@ type inquiry struct {
 
 	over   bool
 	answer string // id of the message that answers it
+	unread bool   // the answer was only heard of; with several targets it never is
 	reply  *Answer
 	ended  string // verdict that ended it without an answer
 	state  string
@@ -68,17 +69,15 @@ type inquiry struct {
 
 // marks are what watchers have noticed since the last look.
 type marks struct {
-	replied bool // an answer may be in the asker's box
-	noted   bool // a plain message of the peer may be
-	settled bool // the question's own box says something of it
-	stirred bool // the peer's status, process or wake changed
+	came    string    // id of an answer in the asker's box
+	noted   bool      // a plain message of the peer may be there
+	shown   time.Time // when the peer was shown the question
+	strayed bool      // the question went along with its box
+	stirred bool      // the peer's status, process or wake changed
+	due     bool      // it is time to read everything
 }
 
-func (m marks) any() bool { return m.replied || m.noted || m.settled || m.stirred }
-
-func (m marks) all() bool { return m == marks{true, true, true, true} }
-
-func (m marks) onlyReply() bool { return m == marks{replied: true} }
+func (m marks) any() bool { return m != marks{} }
 
 func newVigil(b *Board, a Actor, r AskRequest, timeout time.Duration) *vigil {
 	return &vigil{
@@ -105,8 +104,8 @@ func (v *vigil) hearOwn(q *inquiry) {
 			switch {
 			case l.T == mailbox.LineMoved:
 				v.moved = true
-			case l.ReplyTo == q.id:
-				q.replied = true
+			case l.T == mailbox.LineMessage && l.ReplyTo == q.id:
+				q.came = l.ID
 			case l.T == mailbox.LineMessage:
 				q.noted = true
 			}
@@ -116,8 +115,13 @@ func (v *vigil) hearOwn(q *inquiry) {
 
 // hearTarget listens in the target's box for what becomes of a question.
 func (v *vigil) hearTarget(q *inquiry) {
-	v.stops = append(v.stops, v.board.listen(q.dest.key, &ear{id: q.id, hear: func(mailbox.Line) {
-		v.mark(func() { q.settled = true })
+	v.stops = append(v.stops, v.board.listen(q.dest.key, &ear{id: q.id, hear: func(l mailbox.Line) {
+		switch l.T {
+		case mailbox.LineMoved:
+			v.mark(func() { q.strayed = true })
+		case mailbox.LineShown:
+			v.mark(func() { q.shown = l.At })
+		}
 	}}))
 }
 
