@@ -1,6 +1,41 @@
 package mailbox
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Where names a box that has the message id, whosever it is. It reads every box, but
+// of what stands there only that which names the id. The error wraps
+// ErrUnknownMessage when no box has it; a box that cannot be read hides no other.
+func (s *Store) Where(id string) (key string, err error) {
+	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
+	if absent(err) != nil {
+		return "", fmt.Errorf("mailbox: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		p, err := s.box(e.Name())
+		if err != nil || !e.IsDir() {
+			continue // not ours
+		}
+		v, err := s.peek(p, true)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if !bytes.Contains(v.data, []byte(id)) {
+			continue
+		}
+		if _, ok := s.replay(p, about(v, id)).Item(id); ok {
+			return p.key, nil
+		}
+	}
+	return "", errors.Join(append(errs, fmt.Errorf("message %s: %w", id, ErrUnknownMessage))...)
+}
 
 // Trace is what a box says about one message, like Find, without reading the
 // messages beside it: a waiter looks at every change of a box that may be long.

@@ -70,6 +70,9 @@ func (b *Board) Events(ctx context.Context, r EventsRequest, emit func(Event) er
 	}
 }
 
+// skew is how far apart the times in a journal and that of its file may be.
+const skew = time.Hour
+
 // ticker remembers what it has told.
 type ticker struct {
 	board   *Board
@@ -115,8 +118,8 @@ func (t *ticker) round(emit func(Event) error) error {
 	var events []Event
 	for _, j := range t.journals() {
 		info, err := os.Stat(j.path)
-		if err != nil || info.Size() == t.sizes[j.path] {
-			continue
+		if err != nil || info.Size() == t.sizes[j.path] || info.ModTime().Before(t.since.Add(-skew)) {
+			continue // nothing new, or nothing of that time: most boxes lie still for weeks
 		}
 		t.sizes[j.path] = info.Size()
 		st, err := j.read()

@@ -21,7 +21,7 @@ type found struct {
 type places struct {
 	boxes []string
 	repos []repoBox
-	feeds []feed
+	feeds []mailbox.Feed
 }
 
 type repoBox struct{ key, name string }
@@ -66,34 +66,43 @@ func (b *Board) find(a Actor, id string) (found, error) {
 	if !mailbox.ValidID(id) {
 		return found{}, refuse(CodeUnknownMessage, "%q is no message id; ids have 26 characters and stand in the header of each message", id)
 	}
+	f, ok, err := b.received(a, id)
+	if err == nil && !ok {
+		err = b.missing(a, id)
+	}
+	return f, err
+}
+
+// received is find for an id that is one; ok is false when the message is not there.
+func (b *Board) received(a Actor, id string) (f found, ok bool, err error) {
 	p, err := b.places(a)
 	if err != nil {
-		return found{}, err
+		return found{}, false, err
 	}
 	for _, key := range p.boxes {
 		if it, err := b.Store.Find(key, id); err == nil {
-			return found{Item: it, key: key}, nil
+			return found{Item: it, key: key}, true, nil
 		} else if !errors.Is(err, mailbox.ErrUnknownMessage) {
-			return found{}, storage(err)
+			return found{}, false, storage(err)
 		}
 	}
 	for _, repo := range p.repos {
 		if it, err := b.Store.Find(repo.key, id); err == nil {
-			return found{Item: it, key: repo.key, repo: repo.name}, nil
+			return found{Item: it, key: repo.key, repo: repo.name}, true, nil
 		} else if !errors.Is(err, mailbox.ErrUnknownMessage) {
-			return found{}, storage(err)
+			return found{}, false, storage(err)
 		}
 	}
 	for _, f := range p.feeds {
-		st, err := b.Store.FeedState(f.key)
+		st, err := b.Store.FeedState(f.Key)
 		if err != nil {
-			return found{}, storage(err)
+			return found{}, false, storage(err)
 		}
 		if it, ok := st.Item(id); ok {
-			return found{Item: it, key: f.key, feed: true}, nil
+			return found{Item: it, key: f.Key, feed: true}, true, nil
 		}
 	}
-	return found{}, b.missing(a, id)
+	return found{}, false, nil
 }
 
 // missing says why a message was not found: nobody has it, it is an own one, or
@@ -102,15 +111,17 @@ func (b *Board) missing(a Actor, id string) error {
 	if s, ok := b.sent(a, id); ok {
 		return refuse(CodeNotYours, "message %s is one that you sent to %s; only its receiver answers or closes it, and message_status tells what became of it", id, s.ToName)
 	}
-	boxes, err := b.readableBoxes()
-	if err != nil {
-		return storage(err)
+	_, err := b.Store.Where(id)
+	switch {
+	case err == nil:
+		return refuse(CodeNotYours, "message %s was not sent to you", id)
+	case errors.Is(err, mailbox.ErrUnknownMessage):
+		return noMessage(id)
 	}
-	for _, box := range boxes {
-		if _, err := b.Store.Find(box.Key, id); err == nil {
-			return refuse(CodeNotYours, "message %s was not sent to you", id)
-		}
-	}
+	return storage(err)
+}
+
+func noMessage(id string) error {
 	return refuse(CodeUnknownMessage, "there is no message %s; read_my_messages with include_seen lists yours with their ids", id)
 }
 

@@ -29,16 +29,20 @@ func (b *Board) Status(_ context.Context, a Actor, id string) (StatusResult, err
 	if s, ok := b.sent(a, id); ok {
 		return b.statusOfSent(s)
 	}
-	f, err := b.find(a, id)
-	if err == nil {
+	f, ok, err := b.received(a, id)
+	if err != nil {
+		return StatusResult{}, err
+	}
+	if ok {
 		return b.statusOf(f.Item, nil), nil
 	}
 	if a.Kind == registry.ToUser {
 		if it, d, ok := b.anywhere(id); ok {
 			return b.statusOf(it, d), nil
 		}
+		return StatusResult{}, noMessage(id)
 	}
-	return StatusResult{}, err
+	return StatusResult{}, b.missing(a, id)
 }
 
 func (b *Board) statusOfSent(s mailbox.SentRecord) (StatusResult, error) {
@@ -146,7 +150,11 @@ func (b *Board) statusOfBroadcast(s mailbox.SentRecord, it mailbox.Item) (Status
 
 // anywhere looks a message up in every box.
 func (b *Board) anywhere(id string) (mailbox.Item, *dest, bool) {
-	boxes, err := b.readableBoxes()
+	key, err := b.Store.Where(id)
+	if err != nil {
+		return mailbox.Item{}, nil, false
+	}
+	it, err := b.Store.Trace(key, id)
 	if err != nil {
 		return mailbox.Item{}, nil, false
 	}
@@ -154,11 +162,6 @@ func (b *Board) anywhere(id string) (mailbox.Item, *dest, bool) {
 	if err != nil {
 		return mailbox.Item{}, nil, false
 	}
-	for _, box := range boxes {
-		if it, err := b.Store.Trace(box.Key, id); err == nil {
-			d := b.destOf(it.To, live)
-			return it, &d, true
-		}
-	}
-	return mailbox.Item{}, nil, false
+	d := b.destOf(it.To, live)
+	return it, &d, true
 }
