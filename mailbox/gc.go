@@ -27,17 +27,10 @@ type BoxInfo struct {
 // Boxes describes every box. It changes nothing. A box that cannot be read does not
 // keep the others from being listed: the error tells of it.
 func (s *Store) Boxes() ([]BoxInfo, error) {
-	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
-	if err != nil {
-		return nil, absent(err)
-	}
+	places, err := s.places()
+	errs := []error{err}
 	var boxes []BoxInfo
-	var errs []error
-	for _, e := range entries {
-		p, err := s.box(e.Name())
-		if err != nil || !e.IsDir() {
-			continue // not ours
-		}
+	for _, p := range places {
 		info, err := s.info(p)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // gone meanwhile, or without a journal
@@ -49,6 +42,21 @@ func (s *Store) Boxes() ([]BoxInfo, error) {
 		boxes = append(boxes, info)
 	}
 	return boxes, errors.Join(errs...)
+}
+
+// places are the folders that are boxes, with or without a journal.
+func (s *Store) places() ([]place, error) {
+	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
+	if err != nil {
+		return nil, absent(err)
+	}
+	var places []place
+	for _, e := range entries {
+		if p, err := s.box(e.Name()); err == nil && e.IsDir() {
+			places = append(places, p)
+		}
+	}
+	return places, nil
 }
 
 func (s *Store) info(p place) (BoxInfo, error) {
@@ -96,18 +104,13 @@ type GCAction struct {
 // message that is younger go too. What is left is compacted where that pays, and
 // what crashes left lying about is swept away.
 func (s *Store) GC(o GCOptions) ([]GCAction, error) {
-	boxes, err := s.Boxes()
-	errs := []error{err}
-	if !o.DryRun {
-		errs = append(errs, s.removeHollow(boxes))
+	places, err := s.places()
+	if err != nil {
+		return nil, err
 	}
-	var places []place
-	for _, b := range boxes {
-		p, err := s.box(b.Key)
-		if err != nil {
-			return nil, err
-		}
-		places = append(places, p)
+	var errs []error
+	if !o.DryRun {
+		errs = append(errs, s.removeHollow(places))
 	}
 	feeds, err := os.ReadDir(filepath.Join(s.home, "feeds"))
 	if absent(err) != nil {
@@ -133,19 +136,11 @@ func (s *Store) GC(o GCOptions) ([]GCAction, error) {
 // removeHollow deletes the folders of boxes whose removal broke off after the
 // journal. A folder that is just being filled is not empty for long, and who fills
 // it makes it again.
-func (s *Store) removeHollow(boxes []BoxInfo) error {
-	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
-	if err != nil {
-		return absent(err)
-	}
-	whole := map[string]bool{}
-	for _, b := range boxes {
-		whole[b.Key] = true
-	}
+func (s *Store) removeHollow(places []place) error {
 	var errs []error
-	for _, e := range entries {
-		if _, err := s.box(e.Name()); err == nil && e.IsDir() && !whole[e.Name()] {
-			errs = append(errs, removeEmpty(filepath.Join(s.home, "boxes", e.Name())))
+	for _, p := range places {
+		if _, err := os.Lstat(p.path); errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, removeEmpty(filepath.Dir(p.path)))
 		}
 	}
 	return errors.Join(errs...)
@@ -185,18 +180,18 @@ func (t *tx) verdict(o GCOptions) (GCAction, error) {
 	if err != nil {
 		return GCAction{}, err
 	}
-	v, err := t.whole()
-	if err != nil {
-		return GCAction{}, err
-	}
-	idle := t.s.now().Sub(fi.ModTime())
-	st := t.s.replay(t.p, v)
-	if idle >= t.lifetime() && !t.needed(st, o) {
-		why := fmt.Sprintf("nothing unshown or open, and unchanged for %d days", int(idle.Hours()/24))
-		if t.p.feed {
-			why = fmt.Sprintf("no message for %d days", int(idle.Hours()/24))
+	if idle := t.s.now().Sub(fi.ModTime()); idle >= t.lifetime() {
+		needed, err := t.needed(o)
+		if err != nil {
+			return GCAction{}, err
 		}
-		return GCAction{Key: t.p.key, Action: "removed", Why: why}, nil
+		if !needed {
+			why := fmt.Sprintf("nothing unshown or open, and unchanged for %d days", int(idle.Hours()/24))
+			if t.p.feed {
+				why = fmt.Sprintf("no message for %d days", int(idle.Hours()/24))
+			}
+			return GCAction{Key: t.p.key, Action: "removed", Why: why}, nil
+		}
 	}
 	if grown := t.grown() - t.snap.kept; grown > gcCompactAt {
 		return GCAction{Key: t.p.key, Action: "compacted", Why: fmt.Sprintf("grown by %d KiB", grown>>10)}, nil
@@ -214,20 +209,28 @@ func (t *tx) lifetime() time.Duration {
 }
 
 // needed reports whether a journal must stay however old it is.
-func (t *tx) needed(st *State, o GCOptions) bool {
-	if !t.p.feed && o.Keep != nil && o.Keep(t.p.key) || t.p.repo && len(st.Cursors) > 0 {
-		return true
+func (t *tx) needed(o GCOptions) (bool, error) {
+	if !t.p.feed && o.Keep != nil && o.Keep(t.p.key) {
+		return true, nil
+	}
+	v, err := t.whole()
+	if err != nil {
+		return false, err
+	}
+	st := t.s.replay(t.p, v)
+	if t.p.repo && len(st.Cursors) > 0 {
+		return true, nil
 	}
 	for i := range st.Items {
 		it := &st.Items[i]
 		switch {
 		case t.p.feed && t.p.key == FeedRepos && it.Closed == "":
-			return true
+			return true, nil
 		case !t.p.feed && (it.waits(t.p.repo) || it.Open(t.p.repo)):
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 func (t *tx) remove() error {

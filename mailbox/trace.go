@@ -4,24 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 )
 
 // Where names a box that has the message id, whosever it is. It reads every box, but
 // of what stands there only that which names the id. The error wraps
 // ErrUnknownMessage when no box has it; a box that cannot be read hides no other.
 func (s *Store) Where(id string) (key string, err error) {
-	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
-	if absent(err) != nil {
-		return "", fmt.Errorf("mailbox: %w", err)
-	}
-	var errs []error
-	for _, e := range entries {
-		p, err := s.box(e.Name())
-		if err != nil || !e.IsDir() {
-			continue // not ours
-		}
+	places, err := s.places()
+	errs := []error{err}
+	for _, p := range places {
 		v, err := s.peek(p, true)
 		if err != nil {
 			errs = append(errs, err)
