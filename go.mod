@@ -50,11 +50,13 @@ require (
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/telemetry v0.0.0-20261010193011-f71dc92da45e // indirect
-	golang.org/x/text v0.14.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
 	golang.org/x/vuln v1.9.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 )
+
+// See internal/noschema.
+replace github.com/santhosh-tekuri/jsonschema/v6 => ./internal/noschema
 
 tool (
 	golang.org/x/vuln/cmd/govulncheck

@@ -179,6 +179,10 @@ func (s *Store) Pending(key string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return s.pending(p, x)
+}
+
+func (s *Store) pending(p place, x *index) (int, error) {
 	n := x.pending()
 	if len(x.adopts) > 0 {
 		// A move into this box broke off. What it has yet to bring counts.

@@ -49,13 +49,16 @@ func (s *Store) OpenAsks(key string) ([]Ask, error) {
 	if err != nil {
 		return nil, err
 	}
-	var open []Ask
+	return s.openAsks(x), nil
+}
+
+func (s *Store) openAsks(x *index) (open []Ask) {
 	for _, e := range x.asks {
 		if n, ok := parseNote(e.line); ok && !e.gone && s.waits(n) {
 			open = append(open, askOf(n))
 		}
 	}
-	return open, nil
+	return open
 }
 
 // Sent records where an own message went. It is for message_status, for the rate
@@ -197,7 +200,10 @@ func (s *Store) OpenWork(key string) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	var open []Item
+	return s.openWork(p, x), nil
+}
+
+func (s *Store) openWork(p place, x *index) (open []Item) {
 	x.each(func(e *entry) {
 		if !e.shown && !p.repo && !owed(e.record, recShown) {
 			return
@@ -206,5 +212,5 @@ func (s *Store) OpenWork(key string) ([]Item, error) {
 			open = append(open, it)
 		}
 	})
-	return open, nil
+	return open
 }

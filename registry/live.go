@@ -60,9 +60,9 @@ type judged struct {
 	verdict verdict
 }
 
-// chunk is how many entries one goroutine reads; a listing of hundreds is shared
-// among the processors.
-const chunk = 64
+// chunk is how many entries one goroutine reads; a long listing is shared among
+// the processors.
+const chunk = 16
 
 // survey reads and judges all entries. One file that does not parse, or vanishes
 // while we read, never hides the others.

@@ -9,8 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"peermux/internal/switchboard"
-	"peermux/mailbox"
-	"peermux/registry"
 )
 
 func badgeCommand() command {
@@ -31,50 +29,24 @@ to say prints nothing. The line for tmux.conf:
 				if err != nil {
 					return err
 				}
-				n, err := badgeOf(b)
+				n, err := b.Needs()
 				if err != nil {
 					return err
 				}
 				if *asJSON {
 					return writeJSON(a.out, n)
 				}
-				if n.String() == "" {
-					return nil
+				if text := cell(n); text != "" {
+					_, err = fmt.Fprintln(a.out, text)
 				}
-				_, err = fmt.Fprintln(a.out, n)
 				return err
 			}
 		},
 	}
 }
 
-// badge counts what a person may want to look after.
-type badge struct {
-	OK      bool `json:"ok"`
-	Waiting int  `json:"waiting"` // sessions that wait for their user
-	Mail    int  `json:"mail"`    // unread mail for the person
-	Held    int  `json:"held"`    // wakes that are held back
-}
-
-func badgeOf(b *switchboard.Board) (badge, error) {
-	live, err := b.Registry.Peek()
-	if err != nil {
-		return badge{}, err
-	}
-	n := badge{OK: true}
-	for _, e := range live {
-		if e.Listed() && b.StatusOf(e).Word == registry.Waiting {
-			n.Waiting++
-		}
-		if _, _, held := b.Waker.Held(e.Box); held {
-			n.Held++
-		}
-	}
-	n.Mail, err = b.Store.Pending(mailbox.UserKey(""))
-	return n, err
-}
-
-func (n badge) String() string {
+// cell words the counts for a status line; "" when there is nothing to say.
+func cell(n switchboard.Needs) string {
 	var cells []string
 	for _, c := range []struct {
 		count int

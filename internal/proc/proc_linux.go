@@ -173,11 +173,17 @@ func environ(pid int) []string { return nulList(path(pid, "environ")) }
 func args(pid int) []string { return nulList(path(pid, "cmdline")) }
 
 func nulList(name string) []string {
-	data, err := os.ReadFile(name)
-	if err != nil || len(data) == 0 {
+	f, err := os.Open(name)
+	if err != nil {
 		return nil
 	}
-	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+	defer f.Close() // opened for reading
+	// Room for most at once: /proc tells no size, and os.ReadFile starts with 512.
+	data := bytes.NewBuffer(make([]byte, 0, 16<<10))
+	if _, err := data.ReadFrom(f); err != nil || data.Len() == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(data.String(), "\x00"), "\x00")
 }
 
 func exe(pid int) string {

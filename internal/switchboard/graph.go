@@ -1,7 +1,11 @@
 package switchboard
 
 import (
+	"errors"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"peermux/mailbox"
 	"peermux/registry"
@@ -18,29 +22,43 @@ type edge struct {
 type graph struct {
 	edges map[string][]edge
 	names map[string]mailbox.Party
+	mail  map[string]mailbox.Glance // what else a list says about the boxes
 }
 
 // waitGraph reads the open questions of the given sessions.
 func (b *Board) waitGraph(live []registry.Entry) (graph, error) {
-	g := graph{edges: map[string][]edge{}, names: map[string]mailbox.Party{}}
-	for _, e := range live {
-		g.names[e.Box] = PartyOf(e)
-		if err := b.addEdges(&g, e.Box); err != nil {
-			return graph{}, err
-		}
+	g := graph{edges: map[string][]edge{}, names: map[string]mailbox.Party{}, mail: map[string]mailbox.Glance{}}
+	glances, errs := make([]mailbox.Glance, len(live)), make([]error, len(live))
+	share(len(live), func(i int) { glances[i], errs[i] = b.Store.Glance(live[i].Box) })
+	if err := errors.Join(errs...); err != nil {
+		return graph{}, storage(err)
+	}
+	for i, e := range live {
+		g.names[e.Box], g.mail[e.Box] = PartyOf(e), glances[i]
+		b.addEdges(&g, e.Box, glances[i].Asks)
 	}
 	return g, nil
 }
 
-func (b *Board) addEdges(g *graph, box string) error {
-	asks, err := b.Store.OpenAsks(box)
-	if err != nil {
-		return storage(err)
-	}
+func (b *Board) addEdges(g *graph, box string, asks []mailbox.Ask) {
 	for _, ask := range asks {
 		g.edges[box] = append(g.edges[box], edge{from: g.names[box], to: b.Store.Resolve(ask.ToBox), ask: ask})
 	}
-	return nil
+}
+
+// share does something for each of n, on all processors: a list looks at hundreds
+// of sessions, each in several small files.
+func share(n int, do func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // ringFrom finds the questions that lead from d back to the box from: the ring
@@ -63,9 +81,12 @@ func (b *Board) ringFrom(from string, d dest) ([]edge, error) {
 			return nil
 		}
 		seen[box] = true
-		if failed = b.addEdges(&g, box); failed != nil {
+		asks, err := b.Store.OpenAsks(box)
+		if err != nil {
+			failed = storage(err)
 			return nil
 		}
+		b.addEdges(&g, box, asks)
 		for _, e := range g.edges[box] {
 			if e.to == from {
 				return []edge{e}

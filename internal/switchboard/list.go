@@ -3,6 +3,7 @@ package switchboard
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"peermux/internal/frame"
@@ -40,18 +41,19 @@ func (b *Board) List(ctx context.Context, a Actor, r ListRequest) (ListResult, e
 	}
 	res := ListResult{OK: true, Scope: r.Scope, Project: root, Sessions: []SessionRow{}}
 	byBox := map[string]registry.Entry{}
+	var shown []registry.Entry
 	for _, e := range live {
 		byBox[e.Box] = e
-	}
-	locks := map[string]map[string][]mailbox.Item{}
-	for _, e := range live {
 		// Whoever waits stays visible, or the graph would have holes.
-		if !b.lists(a, r, root, e) || !r.All && !e.Listed() && len(g.edges[e.Box]) == 0 && !b.reach(a).IsSelf(e) {
-			continue
+		if b.lists(a, r, root, e) && (r.All || e.Listed() || len(g.edges[e.Box]) > 0 || b.reach(a).IsSelf(e)) {
+			shown = append(shown, e)
 		}
-		row := b.row(a, e, g, byBox)
-		row.Locks = b.locksOf(e, locks)
-		res.Sessions = append(res.Sessions, row)
+	}
+	res.Sessions = slices.Grow(res.Sessions, len(shown))[:len(shown)]
+	share(len(shown), func(i int) { res.Sessions[i] = b.row(a, shown[i], g, byBox) })
+	locks := map[string]map[string][]mailbox.Item{}
+	for i, e := range shown {
+		res.Sessions[i].Locks = b.locksOf(e, locks)
 	}
 	res.Rings = g.rings()
 	if root != "" {
@@ -110,21 +112,11 @@ func (b *Board) row(a Actor, e registry.Entry, g graph, byBox map[string]registr
 		Name: e.Name, SessionID: e.SessionID, Client: e.Client.Kind, Status: status.Word, StatusSource: status.Source,
 		StatusSince: timePtr(status.Since), WaitsOn: status.WaitingFor, Purpose: frame.Line(e.State.Purpose, maxPurpose),
 		WaitingFor: []Waiting{}, Project: e.Project, Branch: e.Branch, Group: e.Group, CWD: e.CWD, Mode: e.Client.Mode,
-		Self: b.reach(a).IsSelf(e), PID: e.PID, StartedAt: e.StartedAt, Box: e.Box,
+		Self: b.reach(a).IsSelf(e), PID: e.PID, StartedAt: e.StartedAt, Box: e.Box, Unread: g.mail[e.Box].Unshown, OpenTasks: g.mail[e.Box].Tasks,
 	}
 	if e.Tmux != nil {
 		row.Pane = e.Tmux.Pane
 		row.Tmux = strings.Trim(e.Tmux.Session+":"+e.Tmux.Window, ":")
-	}
-	if st, err := b.Store.State(e.Box); err == nil {
-		for _, it := range st.Items {
-			if len(it.Shown) == 0 && it.Closed == "" && it.Answered == "" {
-				row.Unread++
-			}
-			if it.Kind == mailbox.KindTask && it.Open(false) {
-				row.OpenTasks++
-			}
-		}
 	}
 	for _, edge := range g.edges[e.Box] {
 		w := Waiting{Name: edge.ask.ToName, SessionID: edge.ask.ToSession, MessageID: edge.ask.ID, Since: edge.ask.At}

@@ -64,7 +64,7 @@ func run(version string) error {
 
 // linked returns path@version of every module with a package in either program.
 func linked() ([]string, error) {
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}}{{end}}{{end}}", "./cmd/peermux", "./cmd/peermux-hook")
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if and .Version (not .Replace)}}{{.Path}}@{{.Version}}{{end}}{{end}}", "./cmd/peermux", "./cmd/peermux-hook")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
