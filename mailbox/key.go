@@ -68,7 +68,7 @@ func JournalPath(home, key string) string {
 }
 
 // BellPath is the file that a sender rewrites when its message is worth waking
-// for. It holds the id of that message and a newline.
+// for. It holds the time and, for an urgent broadcast, the word [BellBroadcast].
 func BellPath(home, key string) string { return filepath.Join(home, "boxes", key, bellName) }
 
 // FeedPath is the journal of a feed.

@@ -80,9 +80,10 @@ type closeArgs struct {
 }
 
 type broadcastArgs struct {
-	Body  string `json:"body"`
-	Scope string `json:"scope,omitempty" jsonschema:"project: all sessions of this repository; group: projects that joined the group; global: all of this user; repos: once to every repository; default project" enum:"project,group,global,repos"`
-	Kind  string `json:"kind,omitempty" jsonschema:"a word that is shown as a tag: note, lock, release, …; a lock holds until it is retracted, released or you end"`
+	Body    string `json:"body"`
+	Scope   string `json:"scope,omitempty" jsonschema:"project: all sessions of this repository; group: projects that joined the group; global: all of this user; repos: once to every repository; default project" enum:"project,group,global,repos"`
+	Kind    string `json:"kind,omitempty" jsonschema:"a word that is shown as a tag: note, lock, release, …; a lock holds until it is retracted, released or you end"`
+	Urgency string `json:"urgency,omitempty" jsonschema:"high: nobody in reach may go on without it; wakes those who are idle, where the user has allowed that; default normal" enum:"low,normal,high"`
 }
 
 type groupArgs struct {

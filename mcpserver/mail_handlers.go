@@ -104,7 +104,7 @@ func runBroadcast(ctx context.Context, s *Server, raw json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return s.board.Broadcast(ctx, a, switchboard.BroadcastRequest{Body: args.Body, Scope: args.Scope, Kind: args.Kind})
+	return s.board.Broadcast(ctx, a, switchboard.BroadcastRequest{Body: args.Body, Scope: args.Scope, Kind: args.Kind, Urgency: args.Urgency})
 }
 
 func runRetract(ctx context.Context, s *Server, raw json.RawMessage) (any, error) {

@@ -98,7 +98,7 @@ func mailTools() []tool {
 		},
 		{
 			name: "broadcast", title: "Broadcast", hints: adds(), run: runBroadcast, in: broadcastArgs{}, out: switchboard.BroadcastResult{},
-			description: "Tells all sessions of this project, of the group, or of this user something, once each; wakes nobody and expects no answer. in_reach names who will see it. scope repos is a standing announcement to every repository until you retract it.",
+			description: "Tells all sessions of this project, of the group, or of this user something, once each, and expects no answer. in_reach names who will see it. It wakes nobody, except with urgency high where the user has allowed it: wakes then says what came of it. scope repos is a standing announcement to every repository until you retract it.",
 		},
 		{
 			name: "retract_message", title: "Retract a message", hints: removes(), run: runRetract, in: messageArgs{}, out: switchboard.RetractResult{},

@@ -30,6 +30,9 @@ type Drop struct {
 	Event    string    `json:"event"` // the event that wrote this
 	At       time.Time `json:"at"`
 	Headless bool      `json:"headless,omitempty"`
+	// Receive is PEERMUX_RECEIVE as the hooks have it: the scopes of broadcasts that
+	// they show. Empty is all.
+	Receive string `json:"receive,omitempty"`
 	// PIDs is the ancestry of the hook, its parent first.
 	PIDs []proc.ID `json:"pids"`
 	// Agent is the first of them that is an agent by its program: the client.

@@ -18,7 +18,7 @@ type Facts struct {
 	Client      string // kind: claude, codex, …
 	ClientAlive bool
 	Headless    bool // a -p or exec run: it has no composer
-	Unshown     int  // messages in the box that nobody has been shown
+	Unshown     int  // messages that may wake it and that it was not shown
 
 	Status     string // idle, working, waiting, unknown: what the client says
 	WaitingFor string // with waiting: for what

@@ -53,10 +53,14 @@ func (x *explanation) general() {
 	x.add("mode", "PEERMUX_WAKE", "%s", mode)
 	x.add("client", "registry", "%s pid %d, %s", e.Client.Kind, e.Client.PID, orUnknown(e.Client.Mode))
 	x.add("alive", "kernel", "%s", yes(proc.Alive(e.Client.ID())))
-	if n, err := x.Store.Pending(e.Box); err != nil {
+	config, configErr := loadConfig(x.Home)
+	if u, err := x.Waker.unshown(e, config); err != nil {
 		x.add("unshown", "mailbox", "not readable: %v", err)
 	} else {
-		x.add("unshown", "mailbox", "%d", n)
+		x.add("unshown", "mailbox", "%d", u.mail)
+		if config.Broadcast.Wake == broadcastHigh {
+			x.add("urgent broadcasts", "feeds", "%d", u.broadcasts)
+		}
 	}
 	s := x.statusOf(e)
 	status := s.Word
@@ -67,8 +71,8 @@ func (x *explanation) general() {
 		status += " since " + s.Since.Format(time.TimeOnly)
 	}
 	x.add("status", s.Source, "%s", status)
-	if _, err := loadConfig(x.Home); err != nil {
-		x.add("wake.toml", "file", "ignored: %v", err)
+	if configErr != nil {
+		x.add("wake.toml", "file", "ignored: %v", configErr)
 	}
 	x.history()
 }

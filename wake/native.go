@@ -67,12 +67,17 @@ func (a *attempt) bellMissing() string {
 }
 
 // ring gives the bell a new content. It is replaced, not appended to, so it never
-// grows; Claude reports both.
+// grows; Claude reports both. The hook that it calls shows broadcasts only when the
+// bell says so, since it does not know what the person allows.
 func (a *attempt) ring(path string) error {
 	if err := private.Dir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return private.WriteFile(path, []byte(a.Now().UTC().Format(time.RFC3339Nano)+"\n"))
+	text := a.Now().UTC().Format(time.RFC3339Nano)
+	if u, err := a.Waker.unshown(a.entry, a.config); err == nil && u.broadcasts > 0 {
+		text += " " + mailbox.BellBroadcast
+	}
+	return private.WriteFile(path, []byte(text+"\n"))
 }
 
 // queueWithin bounds one run of "codex queue"; it takes under 0.1 s.

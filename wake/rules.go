@@ -41,13 +41,24 @@ type config struct {
 	// BudgetPerHour is how often one session may be woken.
 	BudgetPerHour int `toml:"budget_per_hour"`
 	// Unattended allows to wake Codex threads whose terminal is closed.
-	Unattended bool            `toml:"unattended"`
-	Client     map[string]Rule `toml:"client"`
+	Unattended bool `toml:"unattended"`
+	Broadcast  struct {
+		// Wake is never, or high: an urgent broadcast wakes who is idle. No tool and
+		// no command sets it, only the person.
+		Wake string `toml:"wake"`
+	} `toml:"broadcast"`
+	Client map[string]Rule `toml:"client"`
 }
 
 // DefaultBudget is how many wakes one session gets per hour unless wake.toml has
 // another budget_per_hour.
 const DefaultBudget = 40
+
+// Words of broadcast.wake; the first is the default.
+const (
+	broadcastNever = "never"
+	broadcastHigh  = "high"
+)
 
 const maxConfig = 64 << 10
 
@@ -79,6 +90,11 @@ func parseConfig(data []byte) (config, error) {
 	}
 	if c.BudgetPerHour < 0 || c.BudgetPerHour > 3600 {
 		return config{}, fmt.Errorf("budget_per_hour is %d: want 0 to 3600", c.BudgetPerHour)
+	}
+	switch c.Broadcast.Wake {
+	case "", broadcastNever, broadcastHigh:
+	default:
+		return config{}, fmt.Errorf("broadcast.wake is %q: want %q or %q", c.Broadcast.Wake, broadcastNever, broadcastHigh)
 	}
 	for kind, rule := range c.Client {
 		if err := rule.check(kind); err != nil {

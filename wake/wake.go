@@ -28,6 +28,11 @@
 // holds exactly that line.
 //
 // A held wake is tried again by the receiver's own server ([Waker.Retry]).
+//
+// # What wakes
+//
+// Unshown mail does. A broadcast wakes nobody, unless its sender calls it urgent
+// and the person has written `wake = "high"` under [broadcast] in wake.toml.
 package wake
 
 import (
@@ -135,7 +140,7 @@ func (w *Waker) locked(ctx context.Context, e registry.Entry, run func(*record) 
 	return r
 }
 
-// Held says why the mail of a box has not woken its session, and since when.
+// Held says why what waits for a session has not woken it, and since when.
 func (w *Waker) Held(boxKey string) (reason string, since time.Time, ok bool) {
 	rec, err := w.load(boxKey)
 	if err != nil || !rec.Wanted {
@@ -146,7 +151,7 @@ func (w *Waker) Held(boxKey string) (reason string, since time.Time, ok bool) {
 	default:
 		return "", time.Time{}, false
 	}
-	if n, err := w.Store.Pending(boxKey); err != nil || n == 0 {
+	if !w.waits(boxKey) {
 		return "", time.Time{}, false
 	}
 	return rec.Reason, rec.Since, true
@@ -179,7 +184,7 @@ func (w *Waker) Retry(ctx context.Context, e registry.Entry) (Result, time.Durat
 
 // retryIn is how long a retry has to wait still.
 func (w *Waker) retryIn(e registry.Entry, rec *record) time.Duration {
-	if n, err := w.Store.Pending(e.Box); err == nil && n == 0 {
+	if u, err := w.unshownNow(e); err == nil && u.none() {
 		return 0 // the attempt finds nothing to do and clears the record
 	}
 	if rec.Reached && rec.Tries > maxFollows {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -13,12 +14,16 @@ import (
 func broadcastCommand() command {
 	return command{
 		name: "broadcast", args: "[BODY|-]", short: "tell every session of the project, group or machine",
-		long:     "Nobody is woken by it and nobody owes an answer; each session sees it once, at its next turn or tool call.",
-		examples: []string{`peermux broadcast "the release branch is pushed, hold off on app/"`, `peermux broadcast "schema migration running" --kind lock --scope group`},
+		long: `Nobody owes an answer, and each session sees it once, at its next turn or tool call.
+Nobody is woken by it, except with --urgency high where you allow it, in wake.toml:
+  [broadcast]
+  wake = "high"`,
+		examples: []string{`peermux broadcast "the release branch is pushed, hold off on app/"`, `peermux broadcast "schema migration running" --kind lock --scope group`, `peermux broadcast "stop: main is broken" --urgency high`},
 		flags: func(fs *flag.FlagSet) runFunc {
 			var r switchboard.BroadcastRequest
 			fs.StringVar(&r.Scope, "scope", "project", "`scope`: project, group, global, or repos (each repository once)")
 			fs.StringVar(&r.Kind, "kind", "note", "`kind`: note, lock (shown until released) or a word of yours")
+			fs.StringVar(&r.Urgency, "urgency", "normal", "`urgency`: low, normal or high (wakes idle sessions where wake.toml allows it)")
 			from := fs.String("from", "", "act as the app called `name`")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
@@ -38,16 +43,27 @@ func broadcastCommand() command {
 				if *asJSON {
 					return writeJSON(a.out, res)
 				}
-				reach := "nobody right now"
-				if len(res.InReach) > 0 {
-					reach = strings.Join(res.InReach, ", ")
-				}
-				fmt.Fprintf(a.out, "%s to %s, in reach: %s\n", res.MessageID, res.Scope, reach)
-				a.notes(res.Notes)
-				return nil
+				return a.printBroadcast(res)
 			}
 		},
 	}
+}
+
+func (a *app) printBroadcast(res switchboard.BroadcastResult) error {
+	reach := "nobody right now"
+	if len(res.InReach) > 0 {
+		reach = strings.Join(res.InReach, ", ")
+	}
+	fmt.Fprintf(a.out, "%s to %s, in reach: %s\n", res.MessageID, res.Scope, reach)
+	a.notes(res.Notes)
+	if len(res.Wakes) == 0 {
+		return nil
+	}
+	t := &table{head: []string{"SESSION", "WAKE", "WHY"}, width: a.width(), bold: a.colour()}
+	for _, w := range res.Wakes {
+		t.add(w.Session, w.Outcome, cmp.Or(w.Reason, w.Route))
+	}
+	return t.write(a.out)
 }
 
 func retractCommand() command {

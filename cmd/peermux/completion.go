@@ -93,7 +93,7 @@ func (a *app) candidates(ctx context.Context, words []string) []string {
 		return matching(last, names)
 	}
 	previous := words[len(words)-2]
-	if values := fixedValues(previous); values != nil {
+	if values := fixedValues(cmd.name, previous); values != nil {
 		return matching(last, values)
 	}
 	switch {
@@ -109,11 +109,15 @@ func (a *app) candidates(ctx context.Context, words []string) []string {
 	return nil
 }
 
-// fixedValues returns the words that a flag chooses among.
-func fixedValues(flagName string) []string {
+// fixedValues returns the words that a command's flag chooses among.
+func fixedValues(command, flagName string) []string {
 	switch flagName {
 	case "--scope":
-		return []string{"project", "group", "global"}
+		scopes := []string{"project", "group", "global"}
+		if command == "broadcast" {
+			scopes = append(scopes, "repos")
+		}
+		return scopes
 	case "--client":
 		return []string{"claude", "codex", "all"}
 	case "--urgency":
@@ -125,7 +129,7 @@ func fixedValues(flagName string) []string {
 	case "--format":
 		return []string{"text", "md"}
 	case "--kind":
-		return []string{"note", "lock"}
+		return []string{"note", "lock", "release"}
 	}
 	return nil
 }

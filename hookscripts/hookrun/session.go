@@ -36,7 +36,7 @@ func (h *hook) drop(mark string) registry.Drop {
 	}
 	return registry.Drop{
 		Box: h.key, Client: h.Client, SessionID: h.in.SessionID, Transcript: h.in.Transcript, CWD: h.in.CWD,
-		Source: h.in.Source, Event: h.Event, At: h.at, Headless: h.headless(), Hooks: hooks,
+		Source: h.in.Source, Event: h.Event, At: h.at, Headless: h.headless(), Receive: h.Env("PEERMUX_RECEIVE"), Hooks: hooks,
 	}
 }
 

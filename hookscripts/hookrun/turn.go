@@ -223,7 +223,11 @@ func (h *hook) bell() (int, error) {
 		return 0, nil
 	}
 	d := h.newDelivery()
-	err := errors.Join(h.note(""), h.addMail(d))
+	urgent, urgentErr := h.urgent()
+	err := errors.Join(h.note(""), h.addMail(d), urgentErr)
+	if urgent || !d.page.Empty() {
+		err = errors.Join(err, h.addFeeds(d))
+	}
 	if d.page.Empty() {
 		return 0, err
 	}

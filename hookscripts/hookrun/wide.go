@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"peermux/internal/frame"
@@ -48,10 +47,7 @@ func (h *hook) addFeeds(d *delivery) error {
 		return nil
 	}
 	feeds, err := h.feeds()
-	if err != nil {
-		return err
-	}
-	return h.feed(d, frame.Broadcasts, h.key, feeds...)
+	return errors.Join(err, h.feed(d, frame.Broadcasts, h.key, feeds...))
 }
 
 // feed adds what the owner of the box reader has not seen of feeds, in the order
@@ -91,32 +87,14 @@ func (h *hook) feeds() ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	wanted := map[string]bool{"project": true, "group": true, "global": true}
-	if only := h.Env("PEERMUX_RECEIVE"); only != "" {
-		clear(wanted)
-		for scope := range strings.SplitSeq(only, ",") {
-			wanted[strings.TrimSpace(scope)] = true
-		}
-	}
+	groups, err := project.LoadGroups(h.home) // a damaged file joins nobody to anything
 	var feeds []string
-	if wanted["project"] {
-		feeds = append(feeds, mailbox.FeedProject(place.Root))
-	}
-	if wanted["group"] {
-		groups, err := project.LoadGroups(h.home)
-		if err != nil {
-			return nil, err
-		}
-		if name := groups.Of(place.Root); name != "" {
-			feeds = append(feeds, mailbox.FeedGroup(name))
+	for _, f := range mailbox.Feeds(place.Root, groups.Of(place.Root), h.Env("PEERMUX_RECEIVE")) {
+		if h.entered || exists(mailbox.FeedPath(h.home, f.Key)) {
+			feeds = append(feeds, f.Key)
 		}
 	}
-	if wanted["global"] {
-		feeds = append(feeds, mailbox.FeedGlobal)
-	}
-	return slices.DeleteFunc(feeds, func(feed string) bool {
-		return !h.entered && !exists(mailbox.FeedPath(h.home, feed))
-	}), nil
+	return feeds, err
 }
 
 func (h *hook) backfill() time.Duration {

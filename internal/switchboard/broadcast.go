@@ -10,6 +10,7 @@ import (
 
 	"peermux/internal/project"
 	"peermux/mailbox"
+	"peermux/registry"
 )
 
 // Scopes of a broadcast.
@@ -28,28 +29,12 @@ const (
 	TagRelease = "release"
 )
 
-// feed is a feed that somebody reads.
-type feed struct{ key, scope string }
-
 // feeds are those that the actor receives: PEERMUX_RECEIVE limits the scopes.
-func (b *Board) feeds(a Actor) []feed {
+func (b *Board) feeds(a Actor) []mailbox.Feed {
 	if a.Project == "" {
 		return nil
 	}
-	wanted := func(string) bool { return true }
-	if only := b.Env("PEERMUX_RECEIVE"); only != "" {
-		var scopes []string
-		for s := range strings.SplitSeq(only, ",") {
-			scopes = append(scopes, strings.TrimSpace(s))
-		}
-		wanted = func(scope string) bool { return slices.Contains(scopes, scope) }
-	}
-	all := []feed{{mailbox.FeedProject(a.Project), ScopeProject}}
-	if group := b.groupOf(a.Project); group != "" {
-		all = append(all, feed{mailbox.FeedGroup(group), ScopeGroup})
-	}
-	all = append(all, feed{mailbox.FeedGlobal, ScopeGlobal})
-	return slices.DeleteFunc(all, func(f feed) bool { return !wanted(f.scope) })
+	return mailbox.Feeds(a.Project, b.groupOf(a.Project), b.Env("PEERMUX_RECEIVE"))
 }
 
 // groupOf is the group of a project as groups.json has it now.
@@ -72,21 +57,33 @@ func (b *Board) backfill() time.Duration {
 
 // BroadcastRequest is a message to a feed.
 type BroadcastRequest struct {
-	Body  string
-	Scope string // empty is project
-	Kind  string // a free word that is shown as a tag; empty is note
+	Body    string
+	Scope   string // empty is project
+	Kind    string // a free word that is shown as a tag; empty is note
+	Urgency string // low, normal or high; empty is normal
 }
 
-// Broadcast tells everybody who reads a feed. It wakes nobody.
-func (b *Board) Broadcast(_ context.Context, a Actor, r BroadcastRequest) (BroadcastResult, error) {
-	if err := checkBody(r.Body); err != nil {
-		return BroadcastResult{}, err
-	}
+func (r *BroadcastRequest) check() error {
 	if r.Scope == "" {
 		r.Scope = ScopeProject
 	}
+	if err := checkBody(r.Body); err != nil {
+		return err
+	}
 	if r.Kind != "" && badName(r.Kind) || len(r.Kind) > 32 {
-		return BroadcastResult{}, refuse(CodeBadRequest, "kind %q: one word of at most 32 characters, such as note or lock", r.Kind)
+		return refuse(CodeBadRequest, "kind %q: one word of at most 32 characters, such as note or lock", r.Kind)
+	}
+	if r.Urgency == urgencyHigh && r.Scope == ScopeRepos {
+		return refuse(CodeBadRequest, "an announcement to repositories is shown when somebody starts to work there, and wakes nobody; leave urgency out, or name another scope")
+	}
+	return checkUrgency(r.Urgency)
+}
+
+// Broadcast tells everybody who reads a feed. It wakes nobody, unless it is urgent
+// and the person allows that.
+func (b *Board) Broadcast(ctx context.Context, a Actor, r BroadcastRequest) (BroadcastResult, error) {
+	if err := r.check(); err != nil {
+		return BroadcastResult{}, err
 	}
 	if err := a.identified(); err != nil {
 		return BroadcastResult{}, err
@@ -103,7 +100,7 @@ func (b *Board) Broadcast(_ context.Context, a Actor, r BroadcastRequest) (Broad
 		}
 		res.Notes = append(res.Notes, fmt.Sprintf("%d of your locks released", n))
 	}
-	m := mailbox.Message{Kind: mailbox.KindNote, From: from, Body: r.Body, Scope: r.Scope, Tag: r.Kind}
+	m := mailbox.Message{Kind: mailbox.KindNote, From: from, Body: r.Body, Scope: r.Scope, Tag: r.Kind, Urgency: urgency(r.Urgency)}
 	id, err := b.Store.Broadcast(key, &m)
 	if err != nil {
 		return BroadcastResult{}, AsError(err)
@@ -113,8 +110,7 @@ func (b *Board) Broadcast(_ context.Context, a Actor, r BroadcastRequest) (Broad
 	if err != nil {
 		res.Notes = append(res.Notes, "the broadcast is sent, but retract_message will not find it: "+err.Error())
 	}
-	res.InReach, err = b.inReach(a, r.Scope, key)
-	if err != nil {
+	if err := b.tellReach(ctx, a, m, key, &res); err != nil {
 		return BroadcastResult{}, err
 	}
 	if len(res.InReach) == 0 {
@@ -165,28 +161,40 @@ func (b *Board) noGroup() *Error {
 	return refuse(CodeNoGroup, "this project is in no group, and %s; ask your user which one it should join, then call set_group", text).with("groups", orEmpty(known))
 }
 
-// inReach names who will see a broadcast.
-func (b *Board) inReach(a Actor, scope, key string) ([]string, error) {
-	names := []string{}
-	if scope == ScopeRepos {
-		return b.repositories(a)
+// tellReach names who will see a broadcast, and wakes them for an urgent one.
+func (b *Board) tellReach(ctx context.Context, a Actor, m mailbox.Message, key string, res *BroadcastResult) (err error) {
+	if m.Scope == ScopeRepos {
+		res.InReach, err = b.repositories(a)
+		return err
 	}
+	readers, err := b.readers(a, key)
+	if err != nil {
+		return err
+	}
+	res.InReach = []string{}
+	for _, e := range readers {
+		res.InReach = append(res.InReach, e.Name)
+	}
+	if m.Urgency == urgencyHigh {
+		b.rouse(ctx, a, readers, res)
+	}
+	return nil
+}
+
+// readers are the sessions that read a feed, without the actor.
+func (b *Board) readers(a Actor, key string) ([]registry.Entry, error) {
 	live, err := b.live()
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range live {
+	return slices.DeleteFunc(live, func(e registry.Entry) bool {
 		if b.reach(a).IsSelf(e) || !e.Listed() || e.SessionID == "" {
-			continue
+			return true
 		}
-		switch {
-		case scope == ScopeGlobal,
-			scope == ScopeProject && e.Project == a.Project,
-			scope == ScopeGroup && e.Group != "" && mailbox.FeedGroup(e.Group) == key:
-			names = append(names, e.Name)
-		}
-	}
-	return names, nil
+		drop, _ := b.Registry.DropOf(e.Box)
+		feeds := mailbox.Feeds(e.Project, e.Group, drop.Receive)
+		return !slices.ContainsFunc(feeds, func(f mailbox.Feed) bool { return f.Key == key })
+	}), nil
 }
 
 // repositories names the repositories that have a box or a live session, without
@@ -260,7 +268,7 @@ func (b *Board) Retract(_ context.Context, a Actor, id string) (RetractResult, e
 func (b *Board) findBroadcast(a Actor, id string) (key string, it mailbox.Item, err error) {
 	keys := []string{mailbox.FeedRepos}
 	for _, f := range b.feeds(a) {
-		keys = append(keys, f.key)
+		keys = append(keys, f.Key)
 	}
 	if s, ok := b.sent(a, id); ok {
 		keys = append([]string{s.ToKey}, keys...)
@@ -296,10 +304,37 @@ func (b *Board) SetGroup(_ context.Context, a Actor, group string) (GroupResult,
 			return GroupResult{}, refuse(CodeBadRequest, "group %q: %v", group, err)
 		}
 	}
+	if err := b.enterGroup(a, group); err != nil {
+		return GroupResult{}, err
+	}
 	if err := project.SetGroup(b.Home, a.Project, group); err != nil {
 		return GroupResult{}, storage(err)
 	}
 	return b.Group(a)
+}
+
+// enterGroup sets the place of the project's sessions in the group's feed, before
+// the project is in the group: a session's own first look may come after the first
+// broadcast, and would begin behind it.
+func (b *Board) enterGroup(a Actor, group string) error {
+	if group == "" {
+		return nil
+	}
+	live, err := b.live()
+	if err != nil {
+		return err
+	}
+	takesNothing := func(mailbox.Message) bool { return false }
+	for _, e := range live {
+		if e.Project != a.Project || e.SessionID == "" {
+			continue
+		}
+		_, err := b.Store.FeedNew(mailbox.FeedGroup(group), e.Box, mailbox.FeedOptions{Self: e.SessionID, Fits: takesNothing})
+		if err != nil {
+			return storage(err)
+		}
+	}
+	return nil
 }
 
 // Group tells the actor's group and those that exist.

@@ -88,7 +88,7 @@ func (b *Board) readable(a Actor, r ReadRequest) []readBox {
 			readBox{key: mailbox.FeedRepos, scope: ScopeRepos, feed: true, via: key, start: true})
 	}
 	for _, f := range b.feeds(a) {
-		boxes = append(boxes, readBox{key: f.key, scope: f.scope, feed: true, via: own})
+		boxes = append(boxes, readBox{key: f.Key, scope: f.Scope, feed: true, via: own})
 	}
 	return boxes
 }

@@ -162,12 +162,22 @@ type CloseResult struct {
 
 // BroadcastResult says who can see a broadcast.
 type BroadcastResult struct {
-	OK        bool     `json:"ok"`
-	MessageID string   `json:"message_id,omitempty"`
-	Scope     string   `json:"scope,omitempty"`
-	Tag       string   `json:"tag,omitempty"`
-	InReach   []string `json:"in_reach" jsonschema:"names of the sessions, or repositories, that will see it"`
-	Notes     []string `json:"notes,omitempty"`
+	OK        bool            `json:"ok"`
+	MessageID string          `json:"message_id,omitempty"`
+	Scope     string          `json:"scope,omitempty"`
+	Tag       string          `json:"tag,omitempty"`
+	InReach   []string        `json:"in_reach" jsonschema:"names of the sessions, or repositories, that will see it"`
+	Wakes     []BroadcastWake `json:"wakes,omitempty" jsonschema:"with urgency high: what was done to get each session in reach to look"`
+	Notes     []string        `json:"notes,omitempty"`
+}
+
+// BroadcastWake is what an urgent broadcast did to one session.
+type BroadcastWake struct {
+	Session   string `json:"session"`
+	SessionID string `json:"session_id,omitempty"`
+	Outcome   string `json:"outcome" jsonschema:"as of a message's wake, or not_allowed"`
+	Reason    string `json:"reason,omitempty"`
+	Route     string `json:"route,omitempty"`
 }
 
 // GroupResult is the group of a project after a change.

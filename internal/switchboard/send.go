@@ -22,7 +22,7 @@ type SendRequest struct {
 
 const (
 	urgencyLow  = "low"
-	urgencyHigh = "high"
+	urgencyHigh = mailbox.UrgencyHigh
 )
 
 // Send stores a message in the target's box, wakes the target when it is idle,
@@ -58,11 +58,18 @@ func (r SendRequest) check() error {
 	if err := checkBody(r.Body); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"", urgencyLow, "normal", urgencyHigh}, r.Urgency) {
-		return refuse(CodeBadRequest, "urgency %q: must be low, normal or high", r.Urgency)
+	if err := checkUrgency(r.Urgency); err != nil {
+		return err
 	}
 	if !slices.Contains([]string{"", wake.ModeAuto, wake.ModeOff}, r.Wake) {
 		return refuse(CodeBadRequest, "wake %q: must be auto or off", r.Wake)
+	}
+	return nil
+}
+
+func checkUrgency(word string) error {
+	if !slices.Contains([]string{"", urgencyLow, "normal", urgencyHigh}, word) {
+		return refuse(CodeBadRequest, "urgency %q: must be low, normal or high", word)
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (b *Board) outlookNow(d dest, id string) (outlook, why string) {
 	return outlook, why
 }
 
-// statusOfBroadcast tells who has read past a broadcast.
+// statusOfBroadcast tells who has seen a broadcast.
 func (b *Board) statusOfBroadcast(s mailbox.SentRecord, it mailbox.Item) (StatusResult, error) {
 	res := StatusResult{OK: true, MessageID: s.ID, State: stateQueued, Kind: string(it.Kind), To: s.ToName, SentAt: timePtr(it.SentAt)}
 	live, err := b.peek()
@@ -133,11 +133,8 @@ func (b *Board) statusOfBroadcast(s mailbox.SentRecord, it mailbox.Item) (Status
 		return StatusResult{}, err
 	}
 	for _, e := range live {
-		st, err := b.Store.State(e.Box)
-		if err != nil {
-			continue
-		}
-		if st.Cursors[s.ToKey] >= s.ID && e.SessionID != it.From.SessionID {
+		seen, err := b.Store.FeedSeen(s.ToKey, e.Box, it)
+		if err == nil && seen && e.SessionID != it.From.SessionID {
 			res.ShownTo = append(res.ShownTo, e.SessionID)
 			res.State = stateShown
 		}

@@ -1,0 +1,89 @@
+package mailbox
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// UrgencyHigh marks a message that its sender holds for urgent. A broadcast wakes
+// nobody unless it is, and the person allows it.
+const UrgencyHigh = "high"
+
+// BellBroadcast in a bell says that it rings for an urgent broadcast too: that the
+// person allows this is known to the waker, not to the hook.
+const BellBroadcast = "broadcast"
+
+// Feed is a feed that a session reads, and the scope that it is for.
+type Feed struct{ Key, Scope string }
+
+// Feeds are those that a session in a project reads: the project's own, its
+// group's if it is in one, and the one of this machine. receive limits the scopes,
+// as PEERMUX_RECEIVE has them, with commas between; empty is all.
+func Feeds(root, group, receive string) []Feed {
+	feeds := []Feed{{FeedProject(root), "project"}}
+	if group != "" {
+		feeds = append(feeds, Feed{FeedGroup(group), "group"})
+	}
+	feeds = append(feeds, Feed{FeedGlobal, "global"})
+	if receive == "" {
+		return feeds
+	}
+	var scopes []string
+	for scope := range strings.SplitSeq(receive, ",") {
+		scopes = append(scopes, strings.TrimSpace(scope))
+	}
+	return slices.DeleteFunc(feeds, func(f Feed) bool { return !slices.Contains(scopes, f.Scope) })
+}
+
+// FeedUrgent counts the urgent messages of a feed that its reader, the session
+// self, has not seen. One that has never looked at the feed has missed nothing. It
+// changes nothing.
+func (s *Store) FeedUrgent(feed, readerBox, self string) (int, error) {
+	items, _, err := s.FeedPeek(feed, readerBox, FeedOptions{Self: self})
+	if err != nil {
+		return 0, err
+	}
+	urgent := 0
+	for _, it := range items {
+		if it.Urgency == UrgencyHigh {
+			urgent++
+		}
+	}
+	return urgent, nil
+}
+
+// FeedSeen reports whether a reader was shown a feed's message: its place went
+// past it with a claim, which took nothing that was withdrawn before. A compaction
+// of the reader's box forgets how its place moved on; what cannot be told any more
+// counts as not seen.
+func (s *Store) FeedSeen(feed, readerBox string, it Item) (bool, error) {
+	p, err := s.box(readerBox)
+	if err != nil {
+		return false, err
+	}
+	x, err := s.lookIndex(p)
+	if err != nil {
+		return false, err
+	}
+	claimed := map[string]time.Time{}
+	for _, r := range x.feeds {
+		if !r.ofFeed(feed) || string(r.id) < it.ID {
+			continue
+		}
+		switch n, ok := parseNote(r.line); {
+		case !ok:
+		case n.T == recFeedClaim:
+			claimed[n.Claim] = n.At
+		case n.T == recCursor && n.Claim == "":
+			return false, nil // it began behind the message, or passed it by
+		case n.T == recCursor:
+			at, known := claimed[n.Claim]
+			if !known {
+				at = n.At
+			}
+			return it.ClosedAt.IsZero() || at.Before(it.ClosedAt), nil
+		}
+	}
+	return false, nil
+}
