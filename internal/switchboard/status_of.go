@@ -16,7 +16,7 @@ func (b *Board) StatusOf(e registry.Entry) detect.Status {
 }
 
 func (b *Board) statusFacts(e registry.Entry) detect.StatusFacts {
-	return detect.StatusFacts{ClaudeDir: b.claudeDir(e)}
+	return detect.StatusFacts{Env: b.clientEnv(e), Now: b.Now}
 }
 
 func (b *Board) claudeDir(e registry.Entry) string { return detect.ClaudeDir(b.clientEnv(e)) }
