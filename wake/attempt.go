@@ -47,17 +47,17 @@ func (a *attempt) run(ctx context.Context) Result {
 // preflight asks everything that does not depend on a route.
 func (a *attempt) preflight() (r Result, stop bool) {
 	now := a.Now()
-	unshown, err := a.Store.Pending(a.entry.Box)
-	if err != nil {
-		return Result{Outcome: Failed, Reason: err.Error()}, true
-	}
 	// A wrong file counts as none: it must neither be half obeyed nor stop the
 	// native routes. Explain says what is wrong with it.
 	a.config, _ = loadConfig(a.Home)
+	unshown, err := a.Waker.unshown(a.entry, a.config)
+	if err != nil {
+		return Result{Outcome: Failed, Reason: err.Error()}, true
+	}
 	a.status = a.statusOf(a.entry)
 	a.rec.Status = a.status.Word
 	switch {
-	case unshown == 0:
+	case unshown.none():
 		return Result{Outcome: NotNeeded, Reason: nothingUnshown}, true
 	case !proc.Alive(a.entry.Client.ID()):
 		return Result{Outcome: NoRoute, Reason: "the session is not running"}, true
@@ -108,7 +108,8 @@ func (a *attempt) turnedSince(t time.Time) bool {
 	return s.Since.After(t)
 }
 
-// shownSince reports whether any mail of the box was shown after t.
+// shownSince reports whether any mail of the box was shown after t. A broadcast
+// begins a turn, and that shows in the status.
 func (a *attempt) shownSince(t time.Time) bool {
 	state, err := a.Store.State(a.entry.Box)
 	if err != nil {
@@ -232,11 +233,11 @@ func (a *attempt) facts(v view, term terminal) Facts {
 	}
 }
 
-// unshown counts the mail that waits; a box that cannot be read has none to wake for.
+// unshown counts what waits; a box that cannot be read has nothing to wake for.
 func (a *attempt) unshown() int {
-	n, err := a.Store.Pending(a.entry.Box)
+	n, err := a.Waker.unshown(a.entry, a.config)
 	if err != nil {
 		return 0
 	}
-	return n
+	return n.mail + n.broadcasts
 }
