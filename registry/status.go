@@ -3,7 +3,6 @@ package registry
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,22 +31,13 @@ func (r *Registry) Status(boxKey string) (word string, at time.Time) {
 	if !validKey(boxKey) {
 		return Unknown, time.Time{}
 	}
-	f, err := private.Open(filepath.Join(r.home, "status", boxKey), os.O_RDONLY)
-	if err != nil {
-		return Unknown, time.Time{}
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Unknown, time.Time{}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 64))
+	data, at, err := private.ReadDated(filepath.Join(r.home, "status", boxKey), 64)
 	if err != nil {
 		return Unknown, time.Time{}
 	}
 	switch word := strings.TrimSpace(string(data)); word {
 	case Idle, Working, Waiting:
-		return word, info.ModTime()
+		return word, at
 	}
 	return Unknown, time.Time{}
 }

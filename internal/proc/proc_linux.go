@@ -173,17 +173,16 @@ func environ(pid int) []string { return nulList(path(pid, "environ")) }
 func args(pid int) []string { return nulList(path(pid, "cmdline")) }
 
 func nulList(name string) []string {
-	f, err := os.Open(name)
-	if err != nil {
+	data := make([]byte, 16<<10)
+	n, err := slurp(name, data)
+	if err == nil && n == len(data) { // a long one
+		data, err = os.ReadFile(name)
+		n = len(data)
+	}
+	if err != nil || n == 0 {
 		return nil
 	}
-	defer f.Close() // opened for reading
-	// Room for most at once: /proc tells no size, and os.ReadFile starts with 512.
-	data := bytes.NewBuffer(make([]byte, 0, 16<<10))
-	if _, err := data.ReadFrom(f); err != nil || data.Len() == 0 {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(data.String(), "\x00"), "\x00")
+	return strings.Split(strings.TrimSuffix(string(data[:n]), "\x00"), "\x00")
 }
 
 func exe(pid int) string {
