@@ -160,9 +160,16 @@ func (b *bench) stopAll() {
 	}
 }
 
-// storm keeps the workers of these orders running and kills one after the other,
-// each at a random moment, to start it anew.
+// storm is rage and its end.
 func (b *bench) storm(kills int, orders ...order) {
+	b.Helper()
+	b.rage(kills, orders...)
+	b.stopAll()
+}
+
+// rage keeps the workers of these orders running and kills one after the other,
+// each at a random moment, to start it anew. It leaves them running.
+func (b *bench) rage(kills int, orders ...order) {
 	b.Helper()
 	var running []*process
 	for _, o := range orders {
@@ -174,7 +181,16 @@ func (b *bench) storm(kills int, orders ...order) {
 		running[i].kill()
 		running[i] = b.start(running[i].order)
 	}
-	b.stopAll()
+}
+
+// until waits for something that the workers bring about.
+func (b *bench) until(what string, done func() bool) {
+	b.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.Fatalf("after a minute: not %s", what)
+		}
+	}
 }
 
 // tally is what all workers said, by message.
@@ -287,9 +303,19 @@ func times(n int, o order) []order {
 	return all
 }
 
+// pending checks how many messages are counted in a box, and that a reader would be
+// given as many. When it is wrong it says which they are.
 func (b *bench) pending(key string, want int) {
 	b.Helper()
-	if n, err := b.store.Pending(key); err != nil || n != want {
-		b.Errorf("pending in %s: %d, %v; want %d", key, n, err, want)
+	n, err := b.store.Pending(key)
+	items, more, peekErr := b.store.Peek(key, mailbox.ClaimOptions{})
+	if n == want && len(items)+more == want && err == nil && peekErr == nil {
+		return
 	}
+	var names []string
+	for _, it := range items {
+		names = append(names, label(it.Body))
+	}
+	b.Errorf("%s, which goes on as %s: %d are counted (%v), want %d; a reader would get %v and %d more (%v)",
+		key, b.store.Resolve(key), n, err, want, names, more, peekErr)
 }
