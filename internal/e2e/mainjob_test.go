@@ -61,6 +61,7 @@ type listed struct {
 	Name      string `json:"name"`
 	SessionID string `json:"session_id"`
 	Status    string `json:"status"`
+	Source    string `json:"status_source"`
 }
 
 // row is a session as peermux lists it.

@@ -76,14 +76,17 @@ func (s *Server) anthropic(w http.ResponseWriter, r *http.Request) {
 	}
 	var body anthropicBody
 	if err := json.Unmarshal(raw, &body); err != nil {
-		reply(w, http.StatusBadRequest, map[string]any{"type": "error",
-			"error": map[string]any{"type": "invalid_request_error", "message": err.Error()}})
+		refuse(w, err.Error())
 		return
 	}
 	q := Request{API: "anthropic", Session: r.Header.Get("X-Claude-Code-Session-Id"), At: time.Now(),
 		Messages: body.messages(), Body: raw, Aux: len(body.Tools) == 0}
 	tokens := s.decide(&q)
 	n := s.record.add(q)
+	if q.Answer.Fail != "" {
+		refuse(w, q.Answer.Fail)
+		return
+	}
 
 	message := map[string]any{"id": fmt.Sprintf("msg_mock%d", n), "type": "message", "role": "assistant",
 		"model": body.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil,

@@ -12,6 +12,7 @@
 //	[[tool NAME {json}]]  call a tool; ends this answer
 //	[[par NAME {json}]]   one more tool call in the answer that the next tool or say ends
 //	[[say TEXT]]          answer TEXT; ends this answer
+//	[[fail TEXT]]         instead of an answer the error TEXT, which ends the turn
 //
 // Answer k after the message that holds the script plays step k, so the server
 // keeps no state of a conversation. A [Rule] plays its script when a text reaches

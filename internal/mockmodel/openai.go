@@ -84,14 +84,17 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request) {
 	}
 	var body openaiBody
 	if err := json.Unmarshal(raw, &body); err != nil {
-		reply(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
-			"type": "invalid_request_error", "message": err.Error()}})
+		refuse(w, err.Error())
 		return
 	}
 	q := Request{API: "openai", Session: r.Header.Get("Thread-Id"), At: time.Now(), Messages: body.messages(),
 		Body: raw, Aux: body.sideJob(r.Header.Get("X-Codex-Turn-Metadata"))}
 	tokens := s.decide(&q)
 	n := s.record.add(q)
+	if q.Answer.Fail != "" {
+		refuse(w, q.Answer.Fail)
+		return
+	}
 
 	st := &openaiStream{stream: newStream(w, r, n), id: fmt.Sprintf("resp_mock%d_%d", n, q.At.UnixNano())}
 	st.send("response.created", map[string]any{"response": map[string]any{"id": st.id, "object": "response",

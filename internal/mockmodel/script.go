@@ -15,11 +15,13 @@ type Call struct {
 	Input json.RawMessage
 }
 
-// A Step is one answer of the model: after Delay, the tool calls or the text.
+// A Step is one answer of the model: after Delay, the tool calls or the text; or
+// no answer, but the error Fail at once.
 type Step struct {
 	Delay time.Duration
 	Calls []Call
 	Say   string
+	Fail  string
 }
 
 // String is the step as the log shows it.
@@ -28,7 +30,9 @@ func (s Step) String() string {
 	for _, c := range s.Calls {
 		fmt.Fprintf(&b, "tool %s %s ", c.Name, c.Input)
 	}
-	if len(s.Calls) == 0 {
+	if s.Fail != "" {
+		fmt.Fprintf(&b, "fail %q ", s.Fail)
+	} else if len(s.Calls) == 0 {
 		fmt.Fprintf(&b, "say %q ", s.Say)
 	}
 	fmt.Fprintf(&b, "delay=%v", s.Delay)
@@ -36,7 +40,7 @@ func (s Step) String() string {
 }
 
 // commandRE matches the start of a script command.
-var commandRE = regexp.MustCompile(`^\[\[(delay|tool|say|par)\b ?`)
+var commandRE = regexp.MustCompile(`^\[\[(delay|tool|say|par|fail)\b ?`)
 
 // ParseScript returns the steps written in text, which may hold anything around
 // them. A command that is not well formed is left out; the error names each.
@@ -90,6 +94,9 @@ func (p *parser) command(name string) {
 		p.cur.Delay += time.Duration(seconds * float64(time.Second))
 	case "say":
 		p.cur.Say = p.toClose()
+		p.end()
+	case "fail":
+		p.cur.Fail = p.toClose()
 		p.end()
 	default:
 		p.call(name == "tool")

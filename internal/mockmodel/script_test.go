@@ -18,6 +18,7 @@ func TestParseScript(t *testing.T) {
 	}{
 		{"no script", "hello [world] [[unknown x]]", nil, ""},
 		{"say", "go [[say done]] please", []Step{{Say: "done"}}, ""},
+		{"fail", "go [[say a]] [[fail no money]]", []Step{{Say: "a"}, {Fail: "no money"}}, ""},
 		{"say to the end", "[[say no end", []Step{{Say: "no end"}}, ""},
 		{"delay adds up", "[[delay 1]] [[delay 0.5]] [[say x]]", []Step{{Delay: 1500 * time.Millisecond, Say: "x"}}, ""},
 		{"a delay alone is an answer", "[[delay 2]]", []Step{{Delay: 2 * time.Second}}, ""},

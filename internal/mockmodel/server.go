@@ -121,8 +121,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (json.RawMessage, 
 	}
 	if err != nil {
 		s.record.event("BAD BODY %v", err)
-		reply(w, http.StatusBadRequest, map[string]any{"type": "error",
-			"error": map[string]any{"type": "invalid_request_error", "message": err.Error()}})
+		refuse(w, err.Error())
 		return nil, false
 	}
 	return raw, true
@@ -143,6 +142,13 @@ func decode(r *http.Request) ([]byte, error) {
 		return nil, fmt.Errorf("request encoding %q is not one the clients were seen to use", enc)
 	}
 	return io.ReadAll(in)
+}
+
+// refuse answers a request with an error that no client tries again, in a form
+// that both APIs share.
+func refuse(w http.ResponseWriter, message string) {
+	reply(w, http.StatusBadRequest, map[string]any{"type": "error",
+		"error": map[string]any{"type": "invalid_request_error", "message": message}})
 }
 
 func reply(w http.ResponseWriter, code int, v any) {

@@ -111,6 +111,23 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
+func TestFails(t *testing.T) {
+	s, _ := start(t)
+	for path, body := range map[string]string{
+		"/v1/messages":  `{"model":"m","tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"[[fail no money]]"}]}`,
+		"/v1/responses": `{"model":"m","tools":[{"type":"function","name":"exec_command"}],"input":[{"role":"user","content":"[[fail no money]]"}]}`,
+	} {
+		resp, err := http.Post(s.URL()+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(resp.Body)
+		if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(data), "no money") {
+			t.Errorf("%s: got %d %s %v", path, resp.StatusCode, data, err)
+		}
+	}
+}
+
 func TestOpenAIToolNames(t *testing.T) {
 	body := openaiBody{Tools: []tool{{Type: "function", Name: "exec_command"}, {Type: "custom", Name: "apply_patch"},
 		{Type: "namespace", Name: "mcp__probe", Tools: []tool{{Name: "echo"}}}},
