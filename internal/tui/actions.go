@@ -91,23 +91,15 @@ func (m *model) current1() (switchboard.Mail, bool) {
 	return m.mail.read.Messages[m.cursor], true
 }
 
-func (m *model) reply(text string) tea.Cmd {
-	mail, ok := m.current1()
-	if !ok {
-		return nil
-	}
+func (m *model) reply(id, text string) tea.Cmd {
 	return func() tea.Msg {
-		res, err := m.board.Reply(m.ctx, m.actor, switchboard.ReplyRequest{MessageID: mail.MessageID, Body: text})
+		res, err := m.board.Reply(m.ctx, m.actor, switchboard.ReplyRequest{MessageID: id, Body: text})
 		return told{"replied: " + res.Outlook, err}
 	}
 }
 
-// closeWork closes the task under the cursor, also one that another session owes.
-func (m *model) closeWork(note string) tea.Cmd {
-	mail, ok := m.current1()
-	if !ok {
-		return nil
-	}
+// closeWork closes a task, also one that another session owes.
+func (m *model) closeWork(id, note string) tea.Cmd {
 	if note == "" {
 		note = switchboard.Done
 	}
@@ -121,7 +113,7 @@ func (m *model) closeWork(note string) tea.Cmd {
 			}
 			actor = in
 		}
-		res, err := m.board.CompleteWork(m.ctx, actor, switchboard.CloseRequest{MessageID: mail.MessageID, Body: note})
+		res, err := m.board.CompleteWork(m.ctx, actor, switchboard.CloseRequest{MessageID: id, Body: note})
 		return told{"closed: " + res.State, err}
 	}
 }

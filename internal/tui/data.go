@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,9 +14,10 @@ import (
 
 // Messages to the model.
 type (
-	changed  struct{}          // something happened in the home
-	happened switchboard.Event // one event of the fleet
-	listed   struct {          // the sessions as they are
+	changed  struct{}            // something happened in the home
+	happened []switchboard.Event // events of the fleet, oldest first
+	listed   struct {            // the sessions as they are
+		scope  string
 		result switchboard.ListResult
 		err    error
 	}
@@ -79,9 +81,34 @@ func follow(ctx context.Context, b *switchboard.Board, send func(tea.Msg)) {
 	}
 }
 
+// followEvents hands over in one message all events that came while the screen was
+// busy with the last ones: at the start that may be thousands.
 func followEvents(ctx context.Context, b *switchboard.Board, send func(tea.Msg)) {
+	var mu sync.Mutex
+	var heard happened
+	more := make(chan struct{}, 1)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-more:
+			}
+			mu.Lock()
+			batch := heard
+			heard = nil
+			mu.Unlock()
+			send(batch)
+		}
+	}()
 	err := b.Events(ctx, switchboard.EventsRequest{Since: b.Now().Add(-history), Follow: true}, func(e switchboard.Event) error {
-		send(happened(e))
+		mu.Lock()
+		heard = append(heard, e)
+		mu.Unlock()
+		select {
+		case more <- struct{}{}:
+		default: // the ones before are not handed over yet
+		}
 		return ctx.Err()
 	})
 	if err != nil && ctx.Err() == nil {
@@ -89,19 +116,40 @@ func followEvents(ctx context.Context, b *switchboard.Board, send func(tea.Msg))
 	}
 }
 
+// flight keeps what reads files from running twice at once, however fast things
+// happen: what happens while it runs is seen by one more run after it.
+type flight struct{ on, again bool }
+
+// start reports whether to run now.
+func (f *flight) start() bool {
+	now := !f.on
+	f.on, f.again = true, !now
+	return now
+}
+
+// land reports whether another run is due.
+func (f *flight) land() bool {
+	again := f.again
+	*f = flight{}
+	return again
+}
+
 // list looks at the sessions.
 func (m *model) list() tea.Cmd {
-	request := switchboard.ListRequest{Scope: m.scope}
+	if !m.listing.start() {
+		return nil
+	}
+	scope := m.scope
 	return func() tea.Msg {
-		res, err := m.board.List(m.ctx, m.actor, request)
-		return listed{res, err}
+		res, err := m.board.List(m.ctx, m.actor, switchboard.ListRequest{Scope: scope})
+		return listed{scope, res, err}
 	}
 }
 
 // preview reads what the selected session shows.
 func (m *model) preview() tea.Cmd {
 	s, ok := m.selected()
-	if !ok || m.strip {
+	if !ok || m.strip || !m.previewing.start() {
 		return nil
 	}
 	mode := m.previewMode
@@ -117,6 +165,11 @@ func handle(s switchboard.SessionRow) string {
 		return s.SessionID
 	}
 	return s.Name
+}
+
+// soon looks again after a burst.
+func soon() tea.Cmd {
+	return tea.Tick(settle, func(time.Time) tea.Msg { return changed{} })
 }
 
 func age() tea.Cmd {

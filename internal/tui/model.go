@@ -38,6 +38,7 @@ type model struct {
 	rings         [][]string
 	listErr       error
 	loaded        bool
+	listing       flight
 
 	// chosen is the session under the cursor, by its identity and not by its row:
 	// rows move while a key is on its way.
@@ -49,6 +50,7 @@ type model struct {
 	talkFocus   bool // the cursor is in the conversation, not among the sessions
 	previewMode string
 	preview1    previewed
+	previewing  flight
 
 	screen page
 	mail   opened
@@ -57,7 +59,9 @@ type model struct {
 
 	input   textinput.Model
 	asking  prompt
-	message string // what came of the last action
+	aim     switchboard.SessionRow // whom the input is for
+	letter  switchboard.Mail       // the message it is about
+	message string                 // what came of the last action
 	failed  bool
 }
 
@@ -86,12 +90,17 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case aged:
 		return m, tea.Batch(age(), m.list())
 	case happened:
-		m.hear(switchboard.Event(msg))
+		for _, e := range msg {
+			m.hear(e)
+		}
 		return m, m.list()
 	case listed:
 		return m, m.take(msg)
 	case previewed:
 		m.preview1 = msg
+		if m.previewing.land() {
+			return m, m.preview()
+		}
 	case opened:
 		m.mail, m.screen = msg, mailPage
 		m.cursor = min(m.cursor, max(0, len(msg.read.Messages)-1))
@@ -117,9 +126,16 @@ func (m *model) hear(e switchboard.Event) {
 }
 
 func (m *model) take(l listed) tea.Cmd {
+	var next tea.Cmd
+	if m.listing.land() {
+		next = soon()
+	}
+	if l.scope != m.scope {
+		return m.list() // it was asked for before the scope changed
+	}
 	m.listErr, m.loaded = l.err, true
 	if l.err != nil {
-		return nil
+		return next
 	}
 	m.sessions, m.rings = l.result.Sessions, l.result.Rings
 	// Who waits for the person comes first, where also a strip shows it.
@@ -127,7 +143,7 @@ func (m *model) take(l listed) tea.Cmd {
 	if _, ok := m.selected(); !ok && len(m.sessions) > 0 {
 		m.chosen = key(m.sessions[0])
 	}
-	return m.preview()
+	return tea.Batch(m.preview(), next)
 }
 
 func rank(s switchboard.SessionRow) int {

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	"peermux/internal/frame"
 	"peermux/internal/switchboard"
@@ -98,22 +97,4 @@ func (m *model) threadEvents() []switchboard.Event {
 		}
 	}
 	return events
-}
-
-func helpLines() []string {
-	return strings.Split(strings.TrimSpace(`
-peermux top
-
-  j k ↓ ↑     select a session, or scroll the conversation (tab changes)
-  enter       jump to its pane, in this tmux server or another
-  s  a  w     send to it, ask it, wake it
-  m  i        its mail, your mail: only looked at
-  d  x  r     there: close with a note, mark all as read, reply
-  t           the thread of the event that is marked in the conversation
-  /           filter the conversation
-  v           preview: what fits, the pane, or the transcript
-  g           scope: project, group, global
-  q           leave
-
-  Looking changes nothing.`), "\n")
 }

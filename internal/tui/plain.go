@@ -33,11 +33,12 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 		case <-ctx.Done():
 			return nil
 		case msg := <-messages:
-			if e, ok := msg.(happened); ok {
-				if _, err := fmt.Fprintln(w, frame.Line(plainEvent(switchboard.Event(e)), 500)); err != nil {
-					return err
+			if events, ok := msg.(happened); ok {
+				for _, e := range events {
+					if _, err := fmt.Fprintln(w, frame.Line(plainEvent(e), 500)); err != nil {
+						return err
+					}
 				}
-				continue
 			}
 			if err := m.tell(w, said); err != nil {
 				return err

@@ -31,11 +31,15 @@ type Options struct {
 	Environ []string
 }
 
+// framesPerSecond is how often the screen may change. Each frame costs although
+// nothing changed, and this many are below what anybody notices.
+const framesPerSecond = 20
+
 // Run shows the screen until the person leaves it or ctx ends.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := tea.NewProgram(newModel(ctx, o), tea.WithContext(ctx), tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
+	p := tea.NewProgram(newModel(ctx, o), tea.WithContext(ctx), tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
 	go follow(ctx, o.Board, p.Send)
 	_, err := p.Run()
 	if ctx.Err() != nil {

@@ -103,7 +103,8 @@ func drive(f *fleet, o Options, width, height int) *model {
 	m := newModel(context.Background(), o)
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	check(f.t, f.board.Events(context.Background(), switchboard.EventsRequest{}, func(e switchboard.Event) error {
-		m.Update(happened(e))
+		_, cmd := m.Update(happened{e})
+		settleDown(m, cmd)
 		return nil
 	}))
 	settleDown(m, m.list())

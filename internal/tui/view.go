@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (m *model) lines() []string {
 	case threadPage:
 		body = m.threadLines(room)
 	case helpPage:
-		body = helpLines()
+		body = squeeze(helpLines(), room)
 	default:
 		body = m.overviewLines(room)
 	}
@@ -60,6 +61,14 @@ func fill(lines []string, n int) []string {
 		lines = append(lines, "")
 	}
 	return lines
+}
+
+// squeeze drops empty lines when there are too many.
+func squeeze(lines []string, room int) []string {
+	if len(lines) <= room {
+		return lines
+	}
+	return slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 }
 
 func (m *model) fit(lines []string) []string {
@@ -79,26 +88,17 @@ func (m *model) footerHeight() int {
 // footer is the input line, what came of the last action, or the keys.
 func (m *model) footer() []string {
 	st := styles()
-	s, _ := m.selected()
 	switch {
 	case m.footerHeight() == 0:
 		return nil
 	case m.asking != none:
-		whom := s.Name
-		if mail, ok := m.current1(); ok && m.asking == toReply {
-			whom = mail.From.Name
-		}
-		return []string{st.bold.Render(m.asking.label(whom)) + m.input.View()}
+		return []string{st.bold.Render(m.label()) + m.input.View()}
 	case m.message != "" && m.failed:
 		return []string{st.trouble.Render("! ") + frame.Line(m.message, m.width)}
 	case m.message != "":
 		return []string{frame.Line(m.message, m.width)}
-	case m.screen == mailPage:
-		return []string{st.dim.Render("j k select  r reply  d done  x mark all read  esc back")}
-	case m.screen != overview:
-		return []string{st.dim.Render("esc back")}
 	}
-	return []string{st.dim.Render("enter jump  s send  a ask  w wake  m its mail  i your mail  t thread  / filter  tab focus  v view  g scope  ? keys  q quit")}
+	return []string{st.dim.Render(m.screen.footLine())}
 }
 
 func (m *model) overviewLines(room int) []string {
