@@ -28,7 +28,7 @@ func (v *snapshot) hotData() []byte { return v.data[v.hot-v.base:] }
 
 const (
 	// onePiece is the size up to which a journal is read with a single call.
-	onePiece = 64 << 10
+	onePiece = 8 << 10
 	// headerSize is more than the header that compaction writes.
 	headerSize = 512
 )
