@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,12 @@ func TestHooks(t *testing.T) {
 	}
 	t.Run("claude/subagent", func(t *testing.T) { hookSubagent(t, claude) })
 	t.Run("claude/escape", func(t *testing.T) { hookEscape(t, claude) })
+	t.Run("claude/escape with a queued prompt", func(t *testing.T) { hookQueued(t, claude) })
+	t.Run("claude/refused tool", func(t *testing.T) {
+		careful := b.startClaude(t, "careful", "--permission-mode", "default")
+		b.waitListed(t, careful)
+		hookRefused(t, careful)
+	})
 	t.Run("claude/foreign hooks", func(t *testing.T) {
 		for n := range 3 {
 			ran, err := os.ReadFile(foreignLog(b, n))
@@ -217,8 +224,62 @@ func hookSubagent(t *testing.T, s *session) {
 // hookEscape: Esc while a tool runs makes Claude forget what came before the
 // tool; the next prompt brings it again.
 func hookEscape(t *testing.T, s *session) {
+	mail := s.beforeTool(t)
+	s.key(t, "Escape")
+	s.waitIdle(t, 20*time.Second)
+	if n := s.told(mail); n != 0 {
+		t.Errorf("the mail reached the model %d times before the interruption; this client no longer needs the case", n)
+	}
+	s.say(t, "next [[say after-escape]]")
+	s.waitTold(t, 10*time.Second, mail)
+	s.waitIdle(t, 20*time.Second)
+	s.once(t, mail)
+}
+
+// hookQueued: a prompt that was queued while the tool ran is sent by Esc at once.
+func hookQueued(t *testing.T, s *session) {
+	mail, end := s.beforeTool(t), word(t, "end")
+	s.paste(t, "queued [[say "+end+"]]")
+	s.waitScreen(t, 5*time.Second, `^❯.queued`)
+	s.key(t, "Enter")
+	s.waitScreen(t, 5*time.Second, `ctrl\+s to send now|Press up to edit queued`)
+	s.key(t, "Escape")
+	s.waitScreen(t, 20*time.Second, `^[●•] `+end)
+	s.waitIdle(t, 20*time.Second)
+	s.once(t, mail)
+}
+
+// hookRefused: a command that its user refuses, by Esc or by "No", takes what came
+// before it along.
+func hookRefused(t *testing.T, s *session) {
+	for _, refuse := range []func(){
+		func() { s.key(t, "Escape") },
+		func() {
+			no := regexp.MustCompile(`(?m)^\W*(\d)\. No`).FindStringSubmatch(s.screen())
+			if no == nil {
+				t.Fatalf("no answer No in the dialog: %s", s.screen())
+			}
+			s.typ(t, no[1])
+		},
+	} {
+		s.say(t, "ask [[delay 4]] "+s.shell("touch "+filepath.Join(s.b.dir, "refused"))+" [[say never]]")
+		mail := s.post(t)
+		s.waitDialog(t)
+		refuse()
+		s.waitIdle(t, 20*time.Second)
+		s.say(t, "next [[say after-no]]")
+		s.waitTold(t, 10*time.Second, mail)
+		s.waitIdle(t, 20*time.Second)
+		s.once(t, mail)
+	}
+}
+
+// beforeTool begins a turn that hangs in a tool, with mail that PreToolUse has
+// shown.
+func (s *session) beforeTool(t *testing.T) (mail string) {
+	t.Helper()
 	s.say(t, "wait [[delay 4]] "+s.shell("tail -f /dev/null")+" [[say never]]")
-	mail := s.post(t)
+	mail = s.post(t)
 	eventually(t, 20*time.Second, "PreToolUse to show the mail", func() bool {
 		boxes, err := filepath.Glob(filepath.Join(s.b.home, ".peermux", "boxes", "*", "journal.jsonl"))
 		must(t, err)
@@ -231,13 +292,5 @@ func hookEscape(t *testing.T, s *session) {
 		}
 		return false
 	})
-	s.key(t, "Escape")
-	s.waitIdle(t, 20*time.Second)
-	if n := s.told(mail); n != 0 {
-		t.Errorf("the mail reached the model %d times before the interruption; this client no longer needs the case", n)
-	}
-	s.say(t, "next [[say after-escape]]")
-	s.waitTold(t, 10*time.Second, mail)
-	s.waitIdle(t, 20*time.Second)
-	s.once(t, mail)
+	return mail
 }
