@@ -47,6 +47,7 @@ type mySession struct {
 	Visible   bool             `json:"visible" jsonschema:"whether peers can see this session"`
 	Session   registry.Entry   `json:"session" jsonschema:"the entry as peers read it"`
 	Diagnosis detect.Diagnosis `json:"diagnosis" jsonschema:"every way of finding the id, with what came of it and why"`
+	Settings  []string         `json:"settings,omitempty" jsonschema:"variables of this server whose values mean nothing, and what is done instead"`
 	Next      string           `json:"next,omitempty" jsonschema:"what to do when the id is not known"`
 }
 
@@ -62,7 +63,10 @@ func runMySession(ctx context.Context, s *Server, raw json.RawMessage) (any, err
 
 func (s *Server) mySession() mySession {
 	e, d, visible := s.identity.current()
-	my := mySession{OK: true, Name: e.Name, SessionID: e.SessionID, Source: e.SessionSource, Visible: visible, Session: e, Diagnosis: d}
+	my := mySession{
+		OK: true, Name: e.Name, SessionID: e.SessionID, Source: e.SessionSource, Visible: visible, Session: e, Diagnosis: d,
+		Settings: switchboard.WrongSettings(s.board.Env),
+	}
 	switch {
 	case !visible:
 		my.Next = "no client process was found above this server, so peers cannot see it"

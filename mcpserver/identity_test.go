@@ -271,3 +271,18 @@ func TestSetGroup(t *testing.T) {
 		t.Errorf("entry: %+v, %v", e, err)
 	}
 }
+
+// A variable whose value means nothing is named where the session asks about itself.
+func TestWrongSettingsAreNamed(t *testing.T) {
+	h := newHouse(t)
+	a := h.start("PEERMUX_ASK_TIMEOUT_MS=60s", "PEERMUX_REACH=machine")
+	a.is("session-of-ann", "ann", "busy")
+	a.handshake("claude-code")
+	me := a.must("get_my_session", nil)
+	if got := fmt.Sprint(me["settings"]); !strings.HasPrefix(got, "[PEERMUX_ASK_TIMEOUT_MS=") || strings.Contains(got, "REACH") {
+		t.Errorf("settings: %s", got)
+	}
+	if me := h.claude("ben").must("get_my_session", nil); me["settings"] != nil {
+		t.Errorf("nothing is wrong here: %v", me["settings"])
+	}
+}

@@ -56,6 +56,7 @@ func Examine(ctx context.Context, p Patient) []Finding {
 	e.tmux()
 	e.mail()
 	e.system()
+	e.environment()
 	return e.findings
 }
 

@@ -3,7 +3,6 @@ package switchboard
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -96,18 +95,12 @@ func (b *Board) askTimeout(want time.Duration) (time.Duration, string, error) {
 	if want > 0 {
 		return want, "", nil
 	}
-	text := strings.TrimSpace(b.Env("PEERMUX_ASK_TIMEOUT_MS"))
-	if text == "" {
-		return DefaultAsk, "", nil
+	value := b.Env("PEERMUX_ASK_TIMEOUT_MS")
+	timeout, wrong := parseAskTimeout(value)
+	if wrong != "" {
+		return timeout, fmt.Sprintf("PEERMUX_ASK_TIMEOUT_MS=%q %s", value, wrong), nil
 	}
-	ms, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil || ms <= 0:
-		return DefaultAsk, fmt.Sprintf("PEERMUX_ASK_TIMEOUT_MS=%q is no number of milliseconds above 0; the default of %d was used", text, DefaultAsk.Milliseconds()), nil
-	case ms > MaxAsk.Milliseconds():
-		return MaxAsk, fmt.Sprintf("PEERMUX_ASK_TIMEOUT_MS was cut from %d to %d, the most there is", ms, MaxAsk.Milliseconds()), nil
-	}
-	return time.Duration(ms) * time.Millisecond, "", nil
+	return timeout, "", nil
 }
 
 // openAll sends the question to every target. With one target a refusal is the

@@ -156,7 +156,7 @@ func TestAskTimeoutLimits(t *testing.T) {
 		note    string
 	}{
 		{"", time.Hour, "cut from"},
-		{"99999999", 0, "was cut from"},
+		{"99999999", 0, "is cut to 280000"},
 		{"soon", 0, "is no number"},
 		{"-5", 0, "is no number"},
 		{"5000", 0, ""},
