@@ -87,3 +87,19 @@ func (s *Store) FeedSeen(feed, readerBox string, it Item) (bool, error) {
 	}
 	return false, nil
 }
+
+// FeedsShownSince reports whether its owner was shown anything of any feed after t.
+func (s *Store) FeedsShownSince(readerBox string, t time.Time) bool {
+	p, err := s.box(readerBox)
+	if err != nil {
+		return false
+	}
+	x, err := s.lookIndex(p)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(x.feeds, func(r record) bool {
+		n, ok := parseNote(r.line)
+		return ok && n.T == recCursor && n.Claim != "" && n.At.After(t)
+	})
+}

@@ -60,8 +60,16 @@ func TestFeedUrgent(t *testing.T) {
 	urgent("being shown", bob, "bob", 0)
 	p.ok(c.Release())
 	urgent("not shown after all", bob, "bob", 1)
+	before := p.clock.now()
+	p.clock.jump(time.Second)
+	if p.FeedsShownSince(bob, before) || p.FeedsShownSince("no box", before) {
+		t.Error("nothing was shown yet")
+	}
 	expect(t, "bob", p.hear(bob, mailbox.FeedOptions{}), "calm at once")
 	urgent("shown", bob, "bob", 0)
+	if !p.FeedsShownSince(bob, before) || p.FeedsShownSince(bob, p.clock.now()) || p.FeedsShownSince(alice, before) {
+		t.Error("shown to bob, and at that moment")
+	}
 }
 
 func TestFeedSeen(t *testing.T) {

@@ -108,9 +108,12 @@ func (a *attempt) turnedSince(t time.Time) bool {
 	return s.Since.After(t)
 }
 
-// shownSince reports whether any mail of the box was shown after t. A broadcast
-// begins a turn, and that shows in the status.
+// shownSince reports whether any mail of the box, or any broadcast, was shown after
+// t.
 func (a *attempt) shownSince(t time.Time) bool {
+	if a.Store.FeedsShownSince(a.entry.Box, t) {
+		return true
+	}
 	state, err := a.Store.State(a.entry.Box)
 	if err != nil {
 		return false

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -177,7 +178,12 @@ func codex(t *testing.T, home string) *rig {
 		t.Fatal(err)
 	}
 	program := filepath.Join(r.dir, "codex")
-	if err := os.WriteFile(program, self, 0o700); err != nil {
+	// A child that another test forks meanwhile would hold the file open for writing,
+	// and what is open for writing cannot be run.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(program, self, 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program)

@@ -12,6 +12,9 @@ func TestConfig(t *testing.T) {
 budget_per_hour = 5
 unattended = true
 
+[broadcast]
+wake = "high"
+
 [client.gemini]
 prompt = "> "
 placeholder = "Type your message"
@@ -20,10 +23,10 @@ busy = ["esc to cancel"]
 dialog = ["Apply this change?"]
 `
 	c, err := parseConfig([]byte(good))
-	if err != nil || c.BudgetPerHour != 5 || !c.Unattended || c.Client["gemini"].Placeholder != "Type your message" {
+	if err != nil || c.BudgetPerHour != 5 || !c.Unattended || c.Broadcast.Wake != broadcastHigh || c.Client["gemini"].Placeholder != "Type your message" {
 		t.Errorf("got %+v, %v", c, err)
 	}
-	if c, err := parseConfig(nil); err != nil || c.BudgetPerHour != DefaultBudget {
+	if c, err := parseConfig(nil); err != nil || c.BudgetPerHour != DefaultBudget || c.Broadcast.Wake == broadcastHigh {
 		t.Errorf("empty: got %+v, %v", c, err)
 	}
 	bad := map[string]string{
@@ -36,7 +39,11 @@ dialog = ["Apply this change?"]
 		"[client.x]\nprompt = \">\"\nidle = [\"\"]":         "can not be on one row",
 		"[client.x]\nprompt = \">\"\nidle = [\"a\\nb\"]":    "can not be on one row",
 		"[client.claude]\nprompt = \">\"\nidle = [\"a\"]":   "its own recogniser",
-		"[client": "line 1",
+		"[client":                        "line 1",
+		"[broadcast]\nwake = \"normal\"": `broadcast.wake is "normal": want "never" or "high"`,
+		"[broadcast]\nwake = true":       "line 2, column 8",
+		"[broadcast]\nsleep = \"high\"":  `unknown key "broadcast.sleep"`,
+		"broadcast = \"high\"":           "line 1",
 	}
 	for text, want := range bad {
 		if _, err := parseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

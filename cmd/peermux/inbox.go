@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -182,7 +183,7 @@ func countCommand() command {
 		name: "count", short: "count unshown and open mail per box; shows and changes nothing",
 		examples: []string{"peermux count", "peermux count --exclude user --json"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			exclude := fs.String("exclude", "", "leave out `box`, as count prints it, or a target")
+			exclude := fs.String("exclude", "", "leave out the box of `target`, as count prints it")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if err := noArgs(args); err != nil {
@@ -206,7 +207,7 @@ func countCommand() command {
 				}
 				t := &table{head: []string{"BOX", "UNSHOWN", "OPEN"}, width: a.width(), bold: a.colour()}
 				for _, b := range res.Boxes {
-					t.add(b.Box, fmt.Sprint(b.Unshown), fmt.Sprint(b.Open))
+					t.add(cmp.Or(b.Name, b.Box), fmt.Sprint(b.Unshown), fmt.Sprint(b.Open))
 				}
 				t.add("all", fmt.Sprint(res.Unshown), fmt.Sprint(res.Open))
 				a.notes(res.Notes)

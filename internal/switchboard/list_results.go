@@ -83,6 +83,7 @@ type SessionRead struct {
 // CountRow is the pending mail of one box.
 type CountRow struct {
 	Box     string `json:"box"`
+	Name    string `json:"name"` // of its owner, as a target takes it
 	Unshown int    `json:"unshown"`
 	Open    int    `json:"open"`
 }

@@ -3,7 +3,6 @@ package switchboard
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -337,26 +336,4 @@ func mailOf(it mailbox.Item, scope string) Mail {
 		Urgency: it.Urgency, AnswerWith: answerWith(it, scope == "repo"), PossiblySeen: it.PossiblySeen,
 		Answered: it.Answered, Closed: it.Closed,
 	}
-}
-
-// Count is what waits in every box that is not drained, without showing or
-// changing anything. exclude leaves one box out.
-func (b *Board) Count(_ context.Context, exclude string) (CountResult, error) {
-	boxes, err := b.Store.Boxes()
-	if err != nil && len(boxes) == 0 {
-		return CountResult{}, storage(err)
-	}
-	res := CountResult{OK: true, Boxes: []CountRow{}}
-	if err != nil {
-		res.Notes = append(res.Notes, "not counted: "+err.Error())
-	}
-	for _, box := range boxes {
-		if box.Key == exclude || box.Unshown == 0 && box.Open == 0 {
-			continue
-		}
-		res.Boxes = append(res.Boxes, CountRow{Box: filepath.Base(box.Key), Unshown: box.Unshown, Open: box.Open})
-		res.Unshown += box.Unshown
-		res.Open += box.Open
-	}
-	return res, nil
 }

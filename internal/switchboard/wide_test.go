@@ -162,7 +162,7 @@ func TestRetract(t *testing.T) {
 		t.Errorf("cay read %+v", got.Messages)
 	}
 	status, err := k.board.Status(context.Background(), ann.actor(), res.MessageID)
-	if err != nil || status.State != "retracted" || !slices.Contains(status.ShownTo, ben.entry.SessionID) {
+	if err != nil || status.State != "retracted" || !slices.Equal(status.ShownTo, []string{ben.entry.SessionID}) {
 		t.Errorf("status: %+v, %v", status, err)
 	}
 	direct := ann.mustSend("ben", "x")

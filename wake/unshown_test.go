@@ -1,0 +1,195 @@
+package wake
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"peermux/internal/private"
+	"peermux/internal/project"
+	"peermux/mailbox"
+	"peermux/registry"
+)
+
+const shop = "/src/shop"
+
+// reads puts the session into a project and gives it its place in the feeds.
+func (r *rig) reads(feeds ...string) {
+	r.t.Helper()
+	r.entry.Project = shop
+	for _, feed := range feeds {
+		if _, err := r.waker.Store.FeedNew(feed, r.entry.Box, mailbox.FeedOptions{}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func (r *rig) allow(word string) {
+	r.t.Helper()
+	if err := private.Dir(r.waker.Home); err != nil {
+		r.t.Fatal(err)
+	}
+	text := "[broadcast]\nwake = \"" + word + "\"\n"
+	if err := private.WriteFile(filepath.Join(r.waker.Home, "wake.toml"), []byte(text)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) broadcast(feed, from, urgency string) (id string) {
+	r.t.Helper()
+	m := mailbox.Message{Body: "stop", Urgency: urgency, From: mailbox.Party{SessionID: from, Box: mailbox.SessionKey(from)}}
+	id, err := r.waker.Store.Broadcast(feed, &m)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+// hear shows the session what is new in a feed, as a hook does.
+func (r *rig) hear(feed string) {
+	r.t.Helper()
+	claim, err := r.waker.Store.FeedNew(feed, r.entry.Box, mailbox.FeedOptions{Self: r.entry.SessionID, PID: r.entry.Client.PID, Start: r.entry.Client.Start})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := claim.Shown(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestWhatMayWake: mail always counts, a broadcast only when it is urgent, allowed,
+// received, somebody else's, and neither withdrawn nor shown.
+func TestWhatMayWake(t *testing.T) {
+	feed, group := mailbox.FeedProject(shop), mailbox.FeedGroup("team")
+	for _, tt := range []struct {
+		name, allow string
+		do          func(r *rig)
+		want        unshown
+	}{
+		{"nothing", "high", func(*rig) {}, unshown{}},
+		{"mail", "never", func(r *rig) { r.mail("x") }, unshown{mail: 1}},
+		{"urgent", "high", func(r *rig) { r.broadcast(feed, "peer", "high") }, unshown{broadcasts: 1}},
+		{"both", "high", func(r *rig) { r.mail("x"); r.broadcast(feed, "peer", "high") }, unshown{1, 1}},
+		{"to the machine", "high", func(r *rig) { r.broadcast(mailbox.FeedGlobal, "peer", "high") }, unshown{broadcasts: 1}},
+		{"to its group", "high", func(r *rig) { r.broadcast(group, "peer", "high") }, unshown{broadcasts: 1}},
+		{"never allowed", "never", func(r *rig) { r.broadcast(feed, "peer", "high") }, unshown{}},
+		{"not allowed by default", "", func(r *rig) { r.broadcast(feed, "peer", "high") }, unshown{}},
+		{"a wrong wake.toml", "yes", func(r *rig) { r.broadcast(feed, "peer", "high") }, unshown{}},
+		{"normal", "high", func(r *rig) { r.broadcast(feed, "peer", "") }, unshown{}},
+		{"low", "high", func(r *rig) { r.broadcast(feed, "peer", "low") }, unshown{}},
+		{"its own", "high", func(r *rig) { r.broadcast(feed, "stand-in", "high") }, unshown{}},
+		{"to another project", "high", func(r *rig) { r.broadcast(mailbox.FeedProject("/src/lib"), "peer", "high") }, unshown{}},
+		{"to another group", "high", func(r *rig) { r.broadcast(mailbox.FeedGroup("others"), "peer", "high") }, unshown{}},
+		{"announced to repositories", "high", func(r *rig) { r.broadcast(mailbox.FeedRepos, "peer", "high") }, unshown{}},
+		{"withdrawn", "high", func(r *rig) {
+			if err := r.waker.Store.Retract(feed, r.broadcast(feed, "peer", "high")); err != nil {
+				r.t.Fatal(err)
+			}
+		}, unshown{}},
+		{"shown", "high", func(r *rig) { r.broadcast(feed, "peer", "high"); r.hear(feed) }, unshown{}},
+		{"before it came", "high", func(r *rig) {
+			r.broadcast(feed, "peer", "high")
+			r.entry.SessionID, r.entry.Box = "later", mailbox.SessionKey("later")
+			r.reads(feed)
+		}, unshown{}},
+		{"not received", "high", func(r *rig) {
+			drop := registry.Drop{Box: r.entry.Box, SessionID: r.entry.SessionID, At: time.Now(), Receive: "project, group"}
+			if err := r.waker.Registry.PutDrop(drop); err != nil {
+				r.t.Fatal(err)
+			}
+			r.broadcast(mailbox.FeedGlobal, "peer", "high")
+		}, unshown{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := idle(t, "claude")
+			if tt.allow != "" {
+				r.allow(tt.allow)
+			}
+			if err := project.SetGroup(r.waker.Home, shop, "team"); err != nil {
+				t.Fatal(err)
+			}
+			r.reads(feed, group, mailbox.FeedGlobal)
+			tt.do(r)
+			if got, err := r.waker.unshownNow(r.entry); err != nil || got != tt.want {
+				t.Errorf("got %+v, want %+v (%v)", got, tt.want, err)
+			}
+		})
+	}
+}
+
+// A feed that cannot be read keeps no mail from waking, and by itself is an error.
+func TestUnreadableFeed(t *testing.T) {
+	r := idle(t, "claude")
+	r.allow("high")
+	feed := mailbox.FeedProject(shop)
+	r.broadcast(feed, "early", "high")
+	r.reads(feed)
+	path := mailbox.FeedPath(r.waker.Home, feed)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.wake(); got.Outcome != Failed {
+		t.Errorf("without mail: got %+v", got)
+	}
+	r.mail("first")
+	if u, err := r.waker.unshownNow(r.entry); err != nil || u.mail != 1 {
+		t.Errorf("with mail: got %+v, %v", u, err)
+	}
+}
+
+// TestBellForABroadcast: the bell says what it rings for, and only when it may.
+func TestBellForABroadcast(t *testing.T) {
+	feed := mailbox.FeedProject(shop)
+	for _, allow := range []string{"high", "never"} {
+		t.Run(allow, func(t *testing.T) {
+			t.Parallel()
+			r := idle(t, "claude")
+			r.hooked(false)
+			r.allow(allow)
+			r.reads(feed)
+			r.broadcast(feed, "peer", "high")
+			r.mail("first")
+			if got := r.wake(); got.Outcome == Native {
+				t.Errorf("got %+v without any proof", got)
+			}
+			text, err := os.ReadFile(mailbox.BellPath(r.waker.Home, r.entry.Box))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(string(text), mailbox.BellBroadcast); got != (allow == "high") {
+				t.Errorf("the bell says %q", text)
+			}
+		})
+	}
+}
+
+// TestQueueForBroadcasts: several are one wake, which is over when they were shown.
+func TestQueueForBroadcasts(t *testing.T) {
+	feed := mailbox.FeedProject(shop)
+	r := codex(t, "/works")
+	r.allow("high")
+	r.reads(feed)
+	for _, want := range []Outcome{Native, NotNeeded, NotNeeded} {
+		r.broadcast(feed, "peer", "high")
+		if got := r.wake(); got.Outcome != want {
+			t.Errorf("got %+v, want %s", got, want)
+		}
+	}
+	r.hear(feed)
+	if got := r.wake(); got.Outcome != NotNeeded || got.Reason != nothingUnshown {
+		t.Errorf("after they were shown: got %+v", got)
+	}
+	r.broadcast(feed, "peer", "high")
+	if got := r.wake(); got.Outcome != Native {
+		t.Errorf("a new one: got %+v", got)
+	}
+	if n := strings.Count(r.file("queued"), "--thread"); n != 2 {
+		t.Errorf("codex was run with %s", r.file("queued"))
+	}
+}
