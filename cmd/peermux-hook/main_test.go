@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 						"mail": mailCommand, "repomail": repoMailCommand, "feed": feedCommand,
 						"shown": shownCommand, "status": statusCommand, "entry": entryCommand,
 						"answer": answerCommand, "close": closeCommand, "asked": askedCommand,
-						"count": countCommand, "mkrepo": mkrepoCommand, "fifty": fiftyCommand, "units": unitsCommand, "drained": drainedCommand, "newer": newerCommand, "transcript": transcriptCommand,
+						"count": countCommand, "mkrepo": mkrepoCommand, "fifty": fiftyCommand, "units": unitsCommand, "drained": drainedCommand, "newer": newerCommand, "transcript": transcriptCommand, "bell": bellCommand,
 					},
 				})
 			})
@@ -201,6 +201,13 @@ func feedCommand(ts *testscript.TestScript, _ bool, args []string) {
 	id, err := store(ts).Broadcast(feed, letter(ts, args[1:]))
 	ts.Check(err)
 	ts.Setenv("MAIL", id)
+}
+
+// bell SESSION [WORD] rings as a waker does.
+func bellCommand(ts *testscript.TestScript, _ bool, args []string) {
+	text := append([]string{time.Now().UTC().Format(time.RFC3339Nano)}, args[1:]...)
+	bell := mailbox.BellPath(ts.Getenv("PEERMUX_HOME"), mailbox.SessionKey(args[0]))
+	ts.Check(os.WriteFile(bell, []byte(strings.Join(text, " ")+"\n"), 0o600))
 }
 
 // shown SESSION|BOX ID VIA… checks by what the message was shown.
