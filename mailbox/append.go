@@ -10,8 +10,6 @@ type AppendOptions struct {
 	// NoSync leaves out the fsync: the message then survives the death of any
 	// process, but perhaps not a power cut.
 	NoSync bool
-	// Ring rewrites the box's bell, which an idle client may be watching.
-	Ring bool
 }
 
 // AppendResult of Append.
@@ -21,8 +19,6 @@ type AppendResult struct {
 	// Existing is the message that was there under this id already; nothing was
 	// stored then.
 	Existing *Message
-	// BellError is why the bell could not be rung. The message is stored.
-	BellError error
 }
 
 // Append puts a message into a box: it is accepted when Append returns no error,
@@ -55,9 +51,6 @@ func (s *Store) Append(key string, m *Message, o AppendOptions) (AppendResult, e
 	}
 	if res.Existing != nil {
 		res.Key = s.Resolve(res.Key)
-	}
-	if o.Ring {
-		res.BellError = s.ring(res.Key, res.ID)
 	}
 	return res, nil
 }

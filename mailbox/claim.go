@@ -92,14 +92,12 @@ func (s *Store) Claim(key string, o ClaimOptions) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(x.adopts) == 0 {
-		// Most calls find nothing new. They need no lock, and write nothing. Fits
-		// may count what it is asked, so it is asked under the lock alone.
-		look := o
-		look.Fits, look.Limit = nil, 1
-		if c := s.available(p, x, look); len(c.Messages) == 0 {
-			return c, nil
-		}
+	// Most calls find nothing new. They need no lock, and write nothing. Fits may
+	// count what it is asked, so it is asked under the lock alone.
+	look := o
+	look.Fits, look.Limit = nil, 1
+	if c := s.available(p, x, look); len(c.Messages) == 0 {
+		return c, nil
 	}
 	if err := s.whoAmI(&o.PID, &o.Start); err != nil {
 		return nil, err
@@ -179,40 +177,7 @@ func (s *Store) Pending(key string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.pending(p, x)
-}
-
-func (s *Store) pending(p place, x *index) (int, error) {
-	n := x.pending()
-	if len(x.adopts) > 0 {
-		// A move into this box broke off. What it has yet to bring counts.
-		more, err := s.onTheWay(p)
-		return n + more, err
-	}
-	return n, nil
-}
-
-func (s *Store) onTheWay(p place) (n int, err error) {
-	here, err := s.state(p)
-	if err != nil {
-		return 0, err
-	}
-	for _, from := range here.adopts {
-		there, err := s.State(from)
-		if err != nil {
-			return 0, err
-		}
-		if there.MovedTo != p.key {
-			continue // it has not left yet
-		}
-		goes := there.cargo(here)
-		for _, it := range there.Items {
-			if goes[it.ID] && len(it.Shown) == 0 {
-				n++
-			}
-		}
-	}
-	return n, nil
+	return x.pending(), nil
 }
 
 // pending counts the waiting messages whose lines are undamaged.
@@ -227,15 +192,6 @@ func (x *index) pending() int {
 		}
 	})
 	return n
-}
-
-// lookIndex scans a box without its lock.
-func (s *Store) lookIndex(p place) (*index, error) {
-	v, err := s.peek(p, false)
-	if err != nil {
-		return nil, err
-	}
-	return newIndex(p, v.last, v.hotData()), nil
 }
 
 // available lists what a claim with these options would take.

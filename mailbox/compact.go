@@ -26,14 +26,14 @@ func (t *tx) due() bool {
 	if t.hurry {
 		limit *= 2
 	}
-	return t.grown() > limit
+	return t.snap.grown(t.p) > limit
 }
 
-func (t *tx) grown() int64 {
-	if t.p.feed {
-		return t.snap.size
+func (v *snapshot) grown(p place) int64 {
+	if p.feed {
+		return v.size
 	}
-	return t.snap.size - t.snap.hot
+	return v.size - v.hot
 }
 
 // Compact rewrites a box's journal without what nobody needs any more. Append
@@ -43,7 +43,7 @@ func (s *Store) Compact(key string) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.begin(p, false)
+	t, err := s.beginArrived(p)
 	if err != nil {
 		return absent(err)
 	}
@@ -53,8 +53,13 @@ func (s *Store) Compact(key string) error {
 
 // compact replaces the journal, under its lock, by one with the same meaning: the
 // settled records first, then a mark, then what still waits. Whoever waits for
-// the lock of the old file sees that its name has gone on to another file.
+// the lock of the old file sees that its name has gone on to another file. A box
+// from which mail is on its way to another is left alone: it may be old, but it
+// waits.
 func (t *tx) compact() (done bool, err error) {
+	if leaving, err := t.leaving(); err != nil || leaving {
+		return false, err
+	}
 	v, err := t.whole()
 	if err != nil {
 		return false, err

@@ -14,8 +14,7 @@ type Completion struct {
 	// and its kind when that is empty.
 	Result *Message
 	// To is the requester's box; "" is the one that the task came from.
-	To   string
-	Ring bool // ring the requester's bell
+	To string
 }
 
 // Complete closes a task in the box key and delivers the result to the requester,
@@ -40,7 +39,7 @@ func (s *Store) Complete(key string, c Completion) (AppendResult, error) {
 		return AppendResult{}, err
 	}
 	for range 10 { // each round means that one of the boxes moved meanwhile
-		at, task, err := s.locate(key, c.Task)
+		at, task, err := s.settle(key, c.Task)
 		if err != nil {
 			return AppendResult{}, err
 		}
@@ -54,9 +53,6 @@ func (s *Store) Complete(key string, c Completion) (AppendResult, error) {
 		res, again, err := s.completeIn(at, to, msg, c)
 		if again {
 			continue
-		}
-		if err == nil && c.Ring {
-			res.BellError = s.ring(res.Key, res.ID)
 		}
 		return res, err
 	}

@@ -6,7 +6,7 @@
 //
 //	boxes/<key>/journal.jsonl   the mail of one recipient
 //	boxes/<key>/journal.bad     lines that were no records, set aside
-//	boxes/<key>/bell            id of the last message worth waking for
+//	boxes/<key>/bell            rewritten to wake a client that watches it; see [BellPath]
 //	feeds/<key>.jsonl           a journal that many read, each from its own place
 //
 // The journal is all there is. What is true of a message is what the records say,

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,31 +100,19 @@ type GCAction struct {
 }
 
 // GC removes the boxes that nobody needs: unchanged for 30 days (p-… boxes: for
-// one), nothing unshown or open in them, and not kept by the caller. A repository's box that knows how
-// far its repository has read the standing announcements stays. Feeds without a
-// message that is younger go too. What is left is compacted where that pays, and
-// what crashes left lying about is swept away.
+// one), nothing unshown or open in them, no move into or out of them that broke
+// off, and not kept by the caller. A repository's box that knows how far its
+// repository has read the standing announcements stays. Feeds without a message that
+// is younger go too. What is left is compacted where that pays, and what crashes
+// left lying about is swept away. A journal that is young and has not grown costs one
+// system call, and is not locked.
 func (s *Store) GC(o GCOptions) ([]GCAction, error) {
-	places, err := s.places()
+	places, err := s.journals()
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	if !o.DryRun {
-		errs = append(errs, s.removeHollow(places))
-	}
-	feeds, err := os.ReadDir(filepath.Join(s.home, "feeds"))
-	if absent(err) != nil {
-		return nil, absent(err)
-	}
-	for _, e := range feeds {
-		if name, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok {
-			if p, err := s.feed(name); err == nil {
-				places = append(places, p)
-			}
-		}
-	}
 	var done []GCAction
+	var errs []error
 	for _, p := range places {
 		action, err := s.collect(p, o)
 		if errs = append(errs, err); action.Action != "" {
@@ -133,23 +122,37 @@ func (s *Store) GC(o GCOptions) ([]GCAction, error) {
 	return done, errors.Join(errs...)
 }
 
-// removeHollow deletes the folders of boxes whose removal broke off after the
-// journal. A folder that is just being filled is not empty for long, and who fills
-// it makes it again.
-func (s *Store) removeHollow(places []place) error {
-	var errs []error
-	for _, p := range places {
-		if _, err := os.Lstat(p.path); errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, removeEmpty(filepath.Dir(p.path)))
+// journals lists all boxes, also those without a journal, and all feeds.
+func (s *Store) journals() (all []place, err error) {
+	all, err = s.places()
+	if err != nil {
+		return nil, err
+	}
+	feeds, err := os.ReadDir(filepath.Join(s.home, "feeds"))
+	if absent(err) != nil {
+		return nil, absent(err)
+	}
+	for _, e := range feeds {
+		if name, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok {
+			if p, err := s.feed(name); err == nil {
+				all = append(all, p)
+			}
 		}
 	}
-	return errors.Join(errs...)
+	return all, nil
 }
 
 // collect does what is to be done about one journal, under its lock: who waits for
 // the lock then finds the name gone, or at another file, and goes there.
 func (s *Store) collect(p place, o GCOptions) (GCAction, error) {
-	t, err := s.begin(p, false)
+	if idle, err := s.idles(p, o); idle || err != nil {
+		return GCAction{}, err
+	}
+	begin := s.beginArrived
+	if o.DryRun || p.feed {
+		begin = func(p place) (*tx, error) { return s.begin(p, false) }
+	}
+	t, err := begin(p)
 	if err != nil {
 		return GCAction{}, absent(err)
 	}
@@ -157,16 +160,39 @@ func (s *Store) collect(p place, o GCOptions) (GCAction, error) {
 	if o.DryRun || err != nil {
 		return action, t.abandon(err)
 	}
+	done := true
 	switch action.Action {
 	case "removed":
 		err = t.remove()
 	case "compacted":
-		_, err = t.compact()
+		done, err = t.compact()
 	}
-	if err != nil {
+	if err != nil || !done {
 		action = GCAction{}
 	}
 	return action, t.abandon(err)
+}
+
+// idles reports, without the lock, whether nothing is to be done about a journal.
+// Of a box without one the folder goes: its removal broke off after the journal. A
+// folder that is just being filled is not empty for long, and who fills it makes it
+// again.
+func (s *Store) idles(p place, o GCOptions) (bool, error) {
+	fi, err := os.Lstat(p.path)
+	if errors.Is(err, fs.ErrNotExist) && !p.feed && !o.DryRun {
+		return true, removeEmpty(filepath.Dir(p.path))
+	}
+	if err != nil {
+		return true, absent(err)
+	}
+	switch {
+	case !fi.Mode().IsRegular() || s.now().Sub(fi.ModTime()) >= p.lifetime():
+		return false, nil
+	case fi.Size() <= gcCompactAt:
+		return true, nil
+	}
+	v, err := s.peek(p, false)
+	return v.grown(p)-v.kept <= gcCompactAt, err
 }
 
 // pendingAge is how long the box of a process that did not know its session stays.
@@ -180,12 +206,11 @@ func (t *tx) verdict(o GCOptions) (GCAction, error) {
 	if err != nil {
 		return GCAction{}, err
 	}
-	if idle := t.s.now().Sub(fi.ModTime()); idle >= t.lifetime() {
-		needed, err := t.needed(o)
-		if err != nil {
+	idle := t.s.now().Sub(fi.ModTime())
+	if idle >= t.p.lifetime() {
+		if needed, err := t.needed(o); err != nil {
 			return GCAction{}, err
-		}
-		if !needed {
+		} else if !needed {
 			why := fmt.Sprintf("nothing unshown or open, and unchanged for %d days", int(idle.Hours()/24))
 			if t.p.feed {
 				why = fmt.Sprintf("no message for %d days", int(idle.Hours()/24))
@@ -193,7 +218,7 @@ func (t *tx) verdict(o GCOptions) (GCAction, error) {
 			return GCAction{Key: t.p.key, Action: "removed", Why: why}, nil
 		}
 	}
-	if grown := t.grown() - t.snap.kept; grown > gcCompactAt {
+	if grown := t.snap.grown(t.p) - t.snap.kept; grown > gcCompactAt {
 		return GCAction{Key: t.p.key, Action: "compacted", Why: fmt.Sprintf("grown by %d KiB", grown>>10)}, nil
 	}
 	return GCAction{}, nil
@@ -201,8 +226,8 @@ func (t *tx) verdict(o GCOptions) (GCAction, error) {
 
 // lifetime is how long a journal that nobody needs stays. Every session begins with
 // a p-… box, and those are left soon.
-func (t *tx) lifetime() time.Duration {
-	if strings.HasPrefix(t.p.key, "p-") {
+func (p place) lifetime() time.Duration {
+	if strings.HasPrefix(p.key, "p-") {
 		return pendingAge
 	}
 	return keepAge
@@ -210,27 +235,27 @@ func (t *tx) lifetime() time.Duration {
 
 // needed reports whether a journal must stay however old it is.
 func (t *tx) needed(o GCOptions) (bool, error) {
-	if !t.p.feed && o.Keep != nil && o.Keep(t.p.key) {
-		return true, nil
+	if !t.p.feed && (o.Keep != nil && o.Keep(t.p.key) || t.idx.pending() > 0 || len(t.idx.adopts) > 0) {
+		return true, nil // without decoding what is settled
+	}
+	leaving, err := t.leaving()
+	if err != nil || leaving {
+		return true, err
 	}
 	v, err := t.whole()
 	if err != nil {
-		return false, err
+		return true, err
 	}
 	st := t.s.replay(t.p, v)
 	if t.p.repo && len(st.Cursors) > 0 {
 		return true, nil
 	}
-	for i := range st.Items {
-		it := &st.Items[i]
-		switch {
-		case t.p.feed && t.p.key == FeedRepos && it.Closed == "":
-			return true, nil
-		case !t.p.feed && (it.waits(t.p.repo) || it.Open(t.p.repo)):
-			return true, nil
+	return slices.ContainsFunc(st.Items, func(it Item) bool {
+		if t.p.feed {
+			return t.p.key == FeedRepos && it.Closed == ""
 		}
-	}
-	return false, nil
+		return it.waits(t.p.repo) || it.Open(t.p.repo)
+	}), nil
 }
 
 func (t *tx) remove() error {

@@ -25,6 +25,6 @@ func (s *Store) Glance(key string) (Glance, error) {
 		}
 	}
 	g.Asks = s.openAsks(x)
-	g.Unshown, err = s.pending(p, x)
-	return g, err
+	g.Unshown = x.pending()
+	return g, nil
 }

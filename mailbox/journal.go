@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,7 @@ import (
 	"peermux/internal/private"
 )
 
-// tx is a journal under its lock.
+// tx is a journal under its lock. Without a file it is a copy of one in memory.
 type tx struct {
 	s    *Store
 	p    place
@@ -134,6 +135,11 @@ func (t *tx) write(lines []byte) error {
 	if data := t.snap.data; !t.wrote && len(data) > 0 && data[len(data)-1] != '\n' {
 		lines = append([]byte{'\n'}, lines...) // a writer died in the middle of its line
 	}
+	if t.f == nil {
+		t.snap.data = slices.Concat(t.snap.data, lines)
+		t.idx.scan(lines)
+		return nil
+	}
 	if _, err := t.f.Write(lines); err != nil {
 		err = fmt.Errorf("mailbox: nothing was stored: %w", err)
 		if cut := t.f.Truncate(t.snap.size); cut != nil {
@@ -168,6 +174,9 @@ func (t *tx) end(sync bool) error {
 
 // sync makes what was written survive a power cut.
 func (t *tx) sync() error {
+	if t.f == nil {
+		return nil
+	}
 	if err := private.Sync(t.f); err != nil {
 		return fmt.Errorf("mailbox: not known to be on disk: %w", err)
 	}

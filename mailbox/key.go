@@ -67,8 +67,9 @@ func JournalPath(home, key string) string {
 	return filepath.Join(home, "boxes", key, journalName)
 }
 
-// BellPath is the file that a sender rewrites when its message is worth waking
-// for. It holds the time and, for an urgent broadcast, the word [BellBroadcast].
+// BellPath is the file that is rewritten to wake a client that watches it: the change
+// is what counts. It holds the time, and the word [BellBroadcast] when it rings for
+// an urgent broadcast too.
 func BellPath(home, key string) string { return filepath.Join(home, "boxes", key, bellName) }
 
 // FeedPath is the journal of a feed.

@@ -91,7 +91,7 @@ func (s *Store) Resolve(key string) string {
 		if err != nil {
 			return key
 		}
-		x, err := s.lookIndex(p)
+		x, err := s.scanBox(p)
 		if err != nil || x.movedTo == "" || seen[x.movedTo] {
 			return key
 		}
@@ -107,10 +107,7 @@ func (s *Store) Revive(key string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.arrive(p); err != nil {
-		return err
-	}
-	t, err := s.begin(p, false)
+	t, err := s.beginArrived(p)
 	if err != nil {
 		return absent(err)
 	}

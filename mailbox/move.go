@@ -29,27 +29,7 @@ func (s *Store) Move(from, to string) error {
 	if err != nil {
 		return err
 	}
-	// Where either of them goes on so far is about to be overwritten: what has to
-	// arrive there, has to arrive before.
-	for _, p := range []place{src, dst} {
-		if err := s.arrive(p); err != nil {
-			return err
-		}
-	}
 	return s.move(src, dst, takeOver, nil)
-}
-
-// arrive finishes the move of a box to where it goes on, if that broke off.
-func (s *Store) arrive(p place) error {
-	x, err := s.lookIndex(p)
-	if err != nil || x.movedTo == "" {
-		return err
-	}
-	to, err := s.box(x.movedTo)
-	if err != nil {
-		return err
-	}
-	return s.move(p, to, finish, nil)
 }
 
 // why a move is made.
@@ -60,40 +40,115 @@ const (
 	finish              // to has begun to, and somebody else left it there
 )
 
-// move is Move, and its end when that broke off. Moves into either box that broke
-// off are finished before; path are the boxes for which that is going on.
+// move is Move, and its end when that broke off. Moves that broke off and touch
+// either box are finished before; path are the boxes for which that is going on.
 func (s *Store) move(src, dst place, why why, path []string) error {
 	for {
 		a, b, err := s.beginBoth(src, dst)
 		if err != nil {
 			return err
 		}
-		before := append(without(a.idx.adopts, dst.key), without(b.idx.adopts, src.key)...)
-		before = slices.DeleteFunc(before, func(key string) bool { return slices.Contains(path, key) })
-		if len(before) == 0 {
+		before, err := unfinished(a, b, why, path)
+		if err == nil && len(before) == 0 {
 			err = moveBoth(a, b, why)
 			return errors.Join(err, a.end(false), b.end(false))
 		}
-		into := dst
-		if slices.Contains(a.idx.adopts, before[0]) {
-			into = src
-		}
-		if err := errors.Join(a.close(), b.close()); err != nil {
+		if err := errors.Join(err, a.close(), b.close()); err != nil {
 			return err
 		}
-		if err := s.finish(before[0], into, append(path, src.key, dst.key)); err != nil {
+		if err := s.finish(before[0], append(path, src.key, dst.key)); err != nil {
 			return err
 		}
 	}
 }
 
-// finish ends a move into a box that broke off.
-func (s *Store) finish(from string, into place, path []string) error {
-	src, err := s.box(from)
+// broken is a move that broke off.
+type broken struct{ from, into string }
+
+// unfinished lists the broken moves that come before the one from src to dst.
+func unfinished(src, dst *tx, why why, path []string) (all []broken, err error) {
+	for _, t := range []*tx{src, dst} {
+		for _, from := range t.idx.adopts {
+			all = append(all, broken{from, t.p.key})
+		}
+		if why != takeOver {
+			continue
+		}
+		// Where it goes on so far is about to be overwritten: what has to arrive
+		// there, has to arrive before.
+		leaving, err := t.leaving()
+		if err != nil {
+			return nil, err
+		}
+		if leaving {
+			all = append(all, broken{t.p.key, t.idx.movedTo})
+		}
+	}
+	return slices.DeleteFunc(all, func(b broken) bool {
+		return slices.Contains(path, b.from) || b == broken{src.p.key, dst.p.key} || b == broken{dst.p.key, src.p.key}
+	}), nil
+}
+
+// leaving reports whether what went along from a box to where it goes on has not
+// arrived yet. Until it has, all of it is needed here.
+func (t *tx) leaving() (bool, error) {
+	if t.idx.movedTo == "" {
+		return false, nil
+	}
+	p, err := t.s.box(t.idx.movedTo)
+	if err != nil {
+		return false, err
+	}
+	x, err := t.s.scanBox(p)
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(x.adopts, t.p.key), nil
+}
+
+// finish ends a broken move.
+func (s *Store) finish(b broken, path []string) error {
+	src, err := s.box(b.from)
 	if err != nil {
 		return err
 	}
-	return s.move(src, into, finish, path)
+	dst, err := s.box(b.into)
+	if err != nil {
+		return err
+	}
+	return s.move(src, dst, finish, path)
+}
+
+// arrive finishes the move of a box to where it goes on, if that broke off.
+func (s *Store) arrive(p place) error {
+	x, err := s.scanBox(p)
+	if err != nil || x.movedTo == "" {
+		return err
+	}
+	return s.finish(broken{p.key, x.movedTo}, nil)
+}
+
+// beginArrived locks a box after finishing the move out of it that broke off.
+func (s *Store) beginArrived(p place) (*tx, error) {
+	for {
+		if err := s.arrive(p); err != nil {
+			return nil, err
+		}
+		t, err := s.begin(p, false)
+		if err != nil {
+			return nil, err
+		}
+		leaving, err := t.leaving()
+		if err != nil {
+			return nil, t.abandon(err)
+		}
+		if !leaving {
+			return t, nil
+		}
+		if err := t.close(); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // beginBoth locks two boxes in the order of their keys, so that two processes
@@ -234,11 +289,11 @@ func (s *Store) beginSettled(p place, create bool) (*tx, error) {
 		if err != nil || len(t.idx.adopts) == 0 {
 			return t, err
 		}
-		from := t.idx.adopts[0]
+		before := broken{t.idx.adopts[0], p.key}
 		if err := t.close(); err != nil {
 			return nil, err
 		}
-		if err := s.finish(from, p, nil); err != nil {
+		if err := s.finish(before, nil); err != nil {
 			return nil, err
 		}
 	}

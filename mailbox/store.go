@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -56,15 +55,4 @@ func (s *Store) mkdir(p place) error {
 		return err
 	}
 	return private.Dir(parent)
-}
-
-// ring rewrites the bell of a box. The bell is written in place, not renamed:
-// its watchers hold on to the file.
-func (s *Store) ring(key, id string) error {
-	f, err := private.Open(BellPath(s.home, key), os.O_WRONLY|os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(id + "\n")
-	return errors.Join(err, f.Close())
 }

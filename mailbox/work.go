@@ -150,7 +150,7 @@ func alreadyClosed(it Item) error {
 // is in.
 func (s *Store) onMessage(key, id string, change func(*tx, Item) error) error {
 	for {
-		p, _, err := s.locate(key, id)
+		p, _, err := s.settle(key, id)
 		if err != nil {
 			return err
 		}
@@ -162,20 +162,40 @@ func (s *Store) onMessage(key, id string, change func(*tx, Item) error) error {
 		if err != nil {
 			return t.abandon(err)
 		}
-		if it.ID == "" || it.MovedTo != "" {
+		if it.ID == "" {
+			return t.abandon(fmt.Errorf("message %s: %w", id, ErrUnknownMessage))
+		}
+		if it.MovedTo != "" {
 			if err := t.close(); err != nil {
 				return err
 			}
-			if it.MovedTo == "" || it.MovedTo == p.key {
-				return fmt.Errorf("message %s: %w", id, ErrUnknownMessage)
-			}
-			key = it.MovedTo // it went along just now
-			continue
+			continue // it went along just now
 		}
 		if err := change(t, it); err != nil {
 			return t.abandon(err)
 		}
 		return t.end(false)
+	}
+}
+
+// settle is locate for those who are about to say something of the message: it
+// finishes the move that the message is on, if that broke off. A message that has
+// arrived and is not there any more is settled and forgotten: ErrUnknownMessage.
+func (s *Store) settle(key, id string) (place, Item, error) {
+	var was place
+	var before Item
+	for {
+		p, it, err := s.locate(key, id)
+		if err != nil || it.MovedTo == "" {
+			return p, it, err
+		}
+		if p == was && it.moveID == before.moveID {
+			return p, it, fmt.Errorf("message %s: %w", id, ErrUnknownMessage)
+		}
+		was, before = p, it
+		if err := s.arrive(p); err != nil {
+			return p, it, err
+		}
 	}
 }
 

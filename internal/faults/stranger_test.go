@@ -79,7 +79,7 @@ func settle(t *testing.T, home string) {
 		t.Fatal(err)
 	}
 	task, err := board.Store.Append(boxA, &mailbox.Message{Kind: mailbox.KindTask, Body: "secret", From: mailbox.Party{Box: boxB}},
-		mailbox.AppendOptions{Ring: true})
+		mailbox.AppendOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +95,7 @@ func settle(t *testing.T, home string) {
 		t.Fatal(err)
 	}
 	err = errors.Join(
+		os.WriteFile(mailbox.BellPath(home, boxA), []byte("rung"), 0o600),
 		board.Store.Compact(boxA),
 		board.Registry.SetStatus(actor.Box, registry.Idle, time.Now()),
 		board.Registry.PutDrop(registry.Drop{Box: actor.Box, SessionID: actor.SessionID, Event: "Stop", PIDs: []proc.ID{self.ID}}))
