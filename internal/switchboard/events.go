@@ -79,7 +79,7 @@ type ticker struct {
 	since   time.Time
 	seen    map[string]bool  // events told, by their identity
 	sizes   map[string]int64 // journals as they were at the last round
-	watched map[string]bool
+	watched map[string]bool  // boxes
 	kicks   chan struct{}
 	stops   []func()
 }
@@ -87,23 +87,25 @@ type ticker struct {
 // watch follows folders of the home.
 func (t *ticker) watch(dirs ...string) {
 	for _, dir := range dirs {
-		if t.watched[dir] {
-			continue
-		}
-		t.watched[dir] = true
 		events, stop := t.board.Watch.Dir(filepath.Join(t.board.Home, dir))
 		t.stops = append(t.stops, watch.Forward(t.kicks, events, stop))
 	}
 }
 
-// watchBoxes follows boxes that have come since.
+// watchBoxes follows the journals of boxes that have come since. What else is in a
+// box tells no event, and would cost a listing a second each.
 func (t *ticker) watchBoxes() {
 	entries, err := os.ReadDir(filepath.Join(t.board.Home, "boxes"))
 	if err != nil {
 		return // none yet; the folder itself is watched
 	}
 	for _, e := range entries {
-		t.watch(filepath.Join("boxes", e.Name()))
+		if t.watched[e.Name()] {
+			continue
+		}
+		t.watched[e.Name()] = true
+		events, stop := t.board.Watch.File(mailbox.JournalPath(t.board.Home, e.Name()))
+		t.stops = append(t.stops, watch.Forward(t.kicks, events, stop))
 	}
 }
 
