@@ -36,15 +36,7 @@ func TestTypedWake(t *testing.T) {
 				opts.Tmux = &tmux.Runner{Socket: filepath.Join(sock, "s"), Env: opts.Env}
 				o = *opts
 			})
-			person := func(args ...string) string {
-				cmd := exec.CommandContext(within(t), peermux, args...)
-				cmd.Dir, cmd.Env = o.Dir, o.Env
-				out, err := cmd.Output()
-				if err != nil {
-					t.Fatalf("peermux %s: %v\n%s", strings.Join(args, " "), err, a.state())
-				}
-				return string(out)
-			}
+			person := func(args ...string) string { return command(t, a, o, args...) }
 			waitFor(t, "the session to be listed", func() bool { return strings.Contains(person("list", "--json"), `"mode": "interactive"`) })
 
 			ctx, begin := within(t), time.Now()
@@ -72,6 +64,18 @@ func TestTypedWake(t *testing.T) {
 			}
 		})
 	}
+}
+
+// command runs peermux as the person does, in the agent's folder.
+func command(t *testing.T, a *Agent, o Options, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(within(t), o.Peermux, args...)
+	cmd.Dir, cmd.Env = o.Dir, o.Env
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("peermux %s: %v\n%s", strings.Join(args, " "), err, a.state())
+	}
+	return string(out)
 }
 
 func wakeOutcome(t *testing.T, out string) string {
