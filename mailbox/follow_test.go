@@ -8,71 +8,64 @@ import (
 	"peermux/mailbox"
 )
 
-func TestFollow(t *testing.T) {
-	home := t.TempDir()
-	s, err := mailbox.Open(home, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := mailbox.SessionKey("one")
-	put := func(body, replyTo string) string {
-		t.Helper()
-		m := mailbox.Message{Body: body, ReplyTo: replyTo, From: mailbox.Party{SessionID: "peer"}}
-		res, err := s.Append(key, &m, mailbox.AppendOptions{NoSync: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res.ID
-	}
-	early, err := s.Follow(key) // before there is a box
-	if err != nil {
-		t.Fatal(err)
-	}
-	put("old", "")
-	f, err := s.Follow(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := func(f *mailbox.Follower, want int) []mailbox.Line {
-		t.Helper()
-		lines, err := f.Next()
-		if err != nil || len(lines) != want {
-			t.Fatalf("got %d lines %+v, %v, want %d", len(lines), lines, err, want)
-		}
-		return lines
-	}
-	next(f, 0)
-	next(early, 1)
-	question := mailbox.NewID(time.Now())
-	id := put("new", question)
-	if l := next(f, 1)[0]; l.T != mailbox.LineMessage || l.ID != id || l.ReplyTo != question || l.From.SessionID != "peer" || l.Kind != mailbox.KindNote {
-		t.Errorf("got %+v", l)
-	}
-	// A line that is being written waits until it is whole.
-	file, err := os.OpenFile(mailbox.JournalPath(home, key), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if _, err := file.WriteString(`{"t":"shown","id":"` + id + `",`); err != nil {
-		t.Fatal(err)
-	}
-	next(f, 0)
-	if _, err := file.WriteString("\"via\":\"cli\"}\nnot json\n"); err != nil {
-		t.Fatal(err)
-	}
-	if l := next(f, 1)[0]; l.T != mailbox.LineShown || l.Via != "cli" {
-		t.Errorf("got %+v", l)
-	}
-	// After a compaction everything comes once more.
-	if err := s.Compact(key); err != nil {
-		t.Fatal(err)
-	}
+func (p *post) follow(key string) *mailbox.Follower {
+	p.Helper()
+	f, err := p.Follow(key)
+	p.ok(err)
+	return f
+}
+
+// next gives the lines that are new to a follower, which must be so many.
+func (p *post) next(f *mailbox.Follower, want int) []mailbox.Line {
+	p.Helper()
 	lines, err := f.Next()
-	if err != nil || len(lines) < 2 {
-		t.Errorf("after compaction: %+v, %v", lines, err)
+	if err != nil || len(lines) != want {
+		p.Fatalf("got %d lines %+v, %v, want %d", len(lines), lines, err, want)
 	}
-	next(f, 0)
-	put("after", "")
-	next(f, 1)
+	return lines
+}
+
+func TestFollow(t *testing.T) {
+	p := newPost(t)
+	early := p.follow(alice) // before there is a box
+	p.send(alice, "old")
+	f := p.follow(alice)
+	p.next(f, 0)
+	p.next(early, 1)
+	question := mailbox.NewID(time.Now())
+	id := p.post(alice, mailbox.Message{Body: "new", ReplyTo: question, From: mailbox.Party{SessionID: "peer"}})
+	if l := p.next(f, 1)[0]; l.T != mailbox.LineMessage || l.ID != id || l.ReplyTo != question || l.From.SessionID != "peer" || l.Kind != mailbox.KindNote {
+		t.Errorf("got %+v", l)
+	}
+}
+
+func TestFollowWaitsForWholeLines(t *testing.T) {
+	p := newPost(t)
+	id := p.send(alice, "x")
+	f := p.follow(alice)
+	file, err := os.OpenFile(mailbox.JournalPath(p.home, alice), os.O_APPEND|os.O_WRONLY, 0)
+	p.ok(err)
+	defer file.Close()
+	_, err = file.WriteString(`{"t":"shown","id":"` + id + `",`)
+	p.ok(err)
+	p.next(f, 0)
+	_, err = file.WriteString("\"via\":\"cli\"}\nnot json\n")
+	p.ok(err)
+	if l := p.next(f, 1)[0]; l.T != mailbox.LineShown || l.Via != "cli" {
+		t.Errorf("got %+v", l)
+	}
+}
+
+// After a compaction everything comes once more.
+func TestFollowThroughCompaction(t *testing.T) {
+	p := newPost(t)
+	f := p.follow(alice)
+	p.send(alice, "one")
+	p.send(alice, "two")
+	p.next(f, 2)
+	p.ok(p.Compact(alice))
+	p.next(f, 4) // and the two lines that compaction adds
+	p.next(f, 0)
+	p.send(alice, "after")
+	p.next(f, 1)
 }

@@ -230,13 +230,7 @@ func (b *bench) tally() tally {
 // check compares what was said with what is promised.
 func (t tally) check(b *bench) {
 	b.Helper()
-	lost, again := 0, 0
-	for which := range t.acked {
-		if t.out[which] == 0 {
-			b.Errorf("%s was acknowledged and never shown", which)
-			lost++
-		}
-	}
+	lost, again := t.lost(b), 0
 	for which, times := range t.out {
 		if strings.Contains(which, "damaged") || which == "?" {
 			b.Errorf("a message that is not whole was shown: %s", which)
@@ -251,6 +245,18 @@ func (t tally) check(b *bench) {
 	if len(t.acked) == 0 || len(t.out) == 0 {
 		b.Error("nothing happened")
 	}
+}
+
+// lost counts the messages that were acknowledged and never shown.
+func (t tally) lost(b *bench) (n int) {
+	b.Helper()
+	for which := range t.acked {
+		if t.out[which] == 0 {
+			b.Errorf("%s was acknowledged and never shown", which)
+			n++
+		}
+	}
+	return n
 }
 
 // inOrder checks that each process showed each sender's messages in their order.
