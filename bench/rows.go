@@ -20,6 +20,8 @@ import (
 // Names of rows that others are compared with.
 const (
 	floorGo    = "an empty Go program"
+	floorShell = "an empty Go program through sh"
+	floor16    = "16 empty Go programs through sh at once"
 	floorSync  = "write and fsync 200 bytes"
 	floorTmux  = "one tmux call"
 	hookOne    = "1 hook, nothing to show"
@@ -33,10 +35,20 @@ func (l *lab) floorRows(context.Context) ([]row, error) {
 		return nil, err
 	}
 	n := l.rounds(200)
+	shell := func(ctx context.Context) error {
+		_, err := command(ctx, nil, "", "/bin/sh", "-c", hookCommand(l.path("hello")))
+		return err
+	}
 	line := []byte(strings.Repeat("x", 199) + "\n")
 	return []row{
 		{"floor", "/bin/true", "ms", n, "", func(ctx context.Context) (float64, error) { return command(ctx, nil, "", "/bin/true") }},
 		{"floor", floorGo, "ms", n, "", func(ctx context.Context) (float64, error) { return command(ctx, nil, "", l.path("hello")) }},
+		{"floor", floorShell, "ms", n, floorGo, func(ctx context.Context) (float64, error) {
+			return timed(func() error { return shell(ctx) })
+		}},
+		{"floor", floor16, "ms", l.rounds(40), floorShell, func(ctx context.Context) (float64, error) {
+			return timed(func() error { return at16(func() error { return shell(ctx) }) })
+		}},
 		{"floor", floorSync, "ms", n, "", func(context.Context) (float64, error) {
 			return timed(func() error {
 				if _, err := f.Write(line); err != nil {
@@ -56,7 +68,7 @@ func (l *lab) hookRows(context.Context) ([]row, error) {
 	}
 	box := mailbox.SessionKey(sessionID)
 	env := append(l.env(b.Home), "CLAUDE_CODE_ENTRYPOINT=cli")
-	hook := "[ -x " + l.path("peermux-hook") + " ] || exit 0; exec " + l.path("peermux-hook") + " claude PreToolUse"
+	hook := hookCommand(l.path("peermux-hook")) + " claude PreToolUse"
 	once := func(ctx context.Context, mail int) (float64, error) {
 		if err := fill(b, box, mail); err != nil {
 			return 0, err
@@ -64,15 +76,18 @@ func (l *lab) hookRows(context.Context) ([]row, error) {
 		return command(ctx, env, fmt.Sprintf(hookFormat, sessionID), "/bin/sh", "-c", hook)
 	}
 	hooks := func(name string, rounds, mail int) row {
-		return row{"hook, whole process through sh", name, "ms", l.rounds(rounds), floorGo, func(ctx context.Context) (float64, error) { return once(ctx, mail) }}
+		return row{"hook, whole process through sh", name, "ms", l.rounds(rounds), floorShell, func(ctx context.Context) (float64, error) { return once(ctx, mail) }}
 	}
 	return []row{
 		hooks(hookOne, 200, 0), hooks("1 hook, 1 message", 100, 1), hooks("1 hook, 50 messages", 40, 50),
-		{"hook, whole process through sh", "16 hooks at once, nothing to show", "ms", l.rounds(40), hookOne, func(ctx context.Context) (float64, error) {
+		{"hook, whole process through sh", "16 hooks at once, nothing to show", "ms", l.rounds(40), floor16, func(ctx context.Context) (float64, error) {
 			return timed(func() error { return at16(func() error { _, err := once(ctx, 0); return err }) })
 		}},
 	}, nil
 }
+
+// hookCommand is how the installer has a program run.
+func hookCommand(program string) string { return "[ -x " + program + " ] || exit 0; exec " + program }
 
 func at16(f func() error) error {
 	errs := make(chan error, 16)
