@@ -37,6 +37,7 @@ type (
 		err  error
 	}
 	aged struct{} // ages have to be drawn anew
+	late struct{} // nothing may have told of a change
 )
 
 const (
@@ -45,6 +46,9 @@ const (
 	settle = 60 * time.Millisecond
 	// ageEvery is how often ages are drawn anew when nothing happens.
 	ageEvery = 10 * time.Second
+	// lookEvery is how often the sessions are looked at when no file changes: a
+	// client that is killed tells nobody.
+	lookEvery = 20 * time.Second
 	// history is how far back the conversation begins.
 	history = 12 * time.Hour
 	// maxEvents bounds the conversation that is kept.
@@ -174,4 +178,8 @@ func soon() tea.Cmd {
 
 func age() tea.Cmd {
 	return tea.Tick(ageEvery, func(time.Time) tea.Msg { return aged{} })
+}
+
+func later() tea.Cmd {
+	return tea.Tick(lookEvery, func(time.Time) tea.Msg { return late{} })
 }

@@ -78,7 +78,7 @@ func newModel(ctx context.Context, o Options) *model {
 	}
 }
 
-func (m *model) Init() tea.Cmd { return tea.Batch(m.list(), age()) }
+func (m *model) Init() tea.Cmd { return tea.Batch(m.list(), age(), later()) }
 
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
@@ -88,7 +88,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case changed:
 		return m, m.list()
 	case aged:
-		return m, tea.Batch(age(), m.list())
+		return m, age()
+	case late:
+		return m, tea.Batch(later(), m.list())
 	case happened:
 		for _, e := range msg {
 			m.hear(e)
