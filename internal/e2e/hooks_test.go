@@ -9,9 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"peermux/internal/mockmodel"
 )
 
 // TestHooks: what the model gets at each event, in which form and how often.
@@ -48,6 +51,7 @@ func TestHooks(t *testing.T) {
 		})
 	}
 	t.Run("claude/subagent", func(t *testing.T) { hookSubagent(t, claude) })
+	t.Run("codex/subagent", func(t *testing.T) { hookSubthread(t, codex) })
 	t.Run("claude/escape", func(t *testing.T) { hookEscape(t, claude) })
 	t.Run("claude/escape with a queued prompt", func(t *testing.T) { hookQueued(t, claude) })
 	t.Run("claude/refused tool", func(t *testing.T) {
@@ -219,6 +223,29 @@ func hookSubagent(t *testing.T, s *session) {
 			t.Errorf("a subagent got the mail: %s", around(string(q.Body), mail))
 		}
 	}
+}
+
+// hookSubthread is hookSubagent for Codex, whose subagents are threads of their own
+// that go on when the session's turn has ended.
+func hookSubthread(t *testing.T, s *session) {
+	end := word(t, "inner")
+	raw, err := json.Marshal(map[string]string{"message": "inner " + s.shell("sleep 4; echo slept") + " " + s.shell("echo more") + " [[say " + end + "]]"})
+	must(t, err)
+	s.say(t, `delegate [[tool tool_search {"query":"spawn sub-agents"}]] [[tool multi_agent_v1__spawn_agent `+string(raw)+"]] [[say delegated]]")
+	s.waitScreen(t, 20*time.Second, `^• delegated`)
+	mail := s.post(t)
+	eventually(t, 30*time.Second, "the subagent to end", func() bool {
+		return slices.ContainsFunc(s.b.model.Requests(), func(q mockmodel.Request) bool { return q.Answer.Say == end })
+	})
+	for _, q := range s.b.model.Requests() {
+		if q.Told(mail) > 0 {
+			t.Errorf("the thread %s got the mail: %s", q.Session, around(string(q.Body), mail))
+		}
+	}
+	s.say(t, "next [[say after-subagent]]")
+	s.waitTold(t, 10*time.Second, mail)
+	s.waitIdle(t, 20*time.Second)
+	s.once(t, mail)
 }
 
 // hookEscape: Esc while a tool runs makes Claude forget what came before the
