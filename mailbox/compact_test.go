@@ -247,7 +247,7 @@ func TestGC(t *testing.T) {
 	now := p.clock.now()
 	p.ok(os.Chtimes(mailbox.JournalPath(p.home, mailbox.SessionKey("fresh")), now, now))
 
-	want := "removed moved, removed read, removed " + feed
+	want := "removed read, removed " + feed
 	before := tree(t, p.home)
 	expect(t, "dry run", p.gc(boxes, true), want)
 	if got := tree(t, p.home); !slices.Equal(got, before) {
@@ -262,13 +262,16 @@ func TestGC(t *testing.T) {
 	for _, b := range infos {
 		left[boxes[b.Key]] = b
 	}
-	if len(left) != 5 || left["unshown"].Unshown != 1 || left["task"].Open != 1 || left["kept"].Key == "" {
+	if len(left) != 6 || left["moved"].Key == "" || left["unshown"].Unshown != 1 || left["task"].Open != 1 || left["kept"].Key == "" {
 		t.Errorf("left: %+v", left)
 	}
 	read := mailbox.SessionKey("read")
 	if _, err := os.Stat(filepath.Dir(mailbox.JournalPath(p.home, read))); err == nil {
 		t.Error("the folder of a removed box is still there")
 	}
+	p.clock.jump(30 * day)
+	expect(t, "what moved goes with the box that it leads to", p.gc(boxes, false), "removed fresh, removed moved")
+	expect(t, "gc does not bring it back", p.gc(boxes, false), "")
 	p.send(read, "comes back")
 	p.pending(read, 1)
 }

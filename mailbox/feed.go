@@ -150,7 +150,7 @@ func (s *Store) FeedPeek(feed, readerBox string, o FeedOptions) (items []Item, m
 	if err != nil {
 		return nil, 0, err
 	}
-	c, _ := news.pick(bp.key, at, o)
+	c, _ := news.pick(at, o, s.ownOf(bp.key, o))
 	return c.Messages, c.More, nil
 }
 
@@ -175,7 +175,7 @@ func (t *tx) claimFeed(fp place, o FeedOptions) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	claim, through := news.pick(t.p.key, at, o)
+	claim, through := news.pick(at, o, s.ownOf(t.p.key, o))
 	if through == "" {
 		return claim, nil
 	}

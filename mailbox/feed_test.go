@@ -225,6 +225,20 @@ func TestCursorsGoAlong(t *testing.T) {
 	expect(t, "the old id", p.hear(alice, mailbox.FeedOptions{}), "")
 }
 
+// A session's own broadcasts stay its own when it goes on under a new id.
+func TestOwnBroadcastsAfterMoving(t *testing.T) {
+	p := newPost(t)
+	box := []string{mailbox.SessionKey("first"), mailbox.SessionKey("second"), mailbox.SessionKey("third")}
+	p.send(box[0], "before")
+	expect(t, "nothing yet", p.hear(box[0], mailbox.FeedOptions{Self: "first"}), "")
+	_, err := p.Broadcast(feed, &mailbox.Message{Body: "own", From: mailbox.Party{SessionID: "first", Box: box[0]}})
+	p.ok(err)
+	p.ok(p.Move(box[0], box[1]))
+	p.ok(p.Move(box[1], box[2]))
+	p.say("bob", "another's")
+	expect(t, "after two moves", p.hear(box[2], mailbox.FeedOptions{Self: "third"}), "another's")
+}
+
 func TestFeedWithManyReadersAndWriters(t *testing.T) {
 	p := newPost(t)
 	const writers, each, readers = 4, 50, 3

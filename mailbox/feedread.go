@@ -103,7 +103,7 @@ func (s *Store) feedAfter(p place, cursor string) (news, error) {
 
 // pick chooses what this reader is shown, and tells through which id that settles
 // the feed. What does not fit any more is not even decoded.
-func (n news) pick(readerBox string, at feedPlace, o FeedOptions) (c *Claim, through string) {
+func (n news) pick(at feedPlace, o FeedOptions, isOwn func(Party) bool) (c *Claim, through string) {
 	c = &Claim{}
 	full := false
 	for _, r := range n.messages {
@@ -115,8 +115,7 @@ func (n news) pick(readerBox string, at feedPlace, o FeedOptions) (c *Claim, thr
 			continue
 		}
 		m, ok := parseMessage(r.line)
-		own := m.From.Box == readerBox || o.Self != "" && m.From.SessionID == o.Self
-		if !ok || own || n.retracted[id] {
+		if !ok || n.retracted[id] || isOwn(m.From) {
 			through = id
 			continue
 		}
@@ -135,6 +134,22 @@ func (n news) pick(readerBox string, at feedPlace, o FeedOptions) (c *Claim, thr
 		through = id
 	}
 	return c, through
+}
+
+// ownOf tells a reader's own messages, also those that it sent before its box moved.
+func (s *Store) ownOf(readerBox string, o FeedOptions) func(Party) bool {
+	known := map[string]bool{readerBox: true}
+	return func(from Party) bool {
+		if o.Self != "" && from.SessionID == o.Self {
+			return true
+		}
+		own, ok := known[from.Box]
+		if !ok {
+			own = s.Resolve(from.Box) == readerBox
+			known[from.Box] = own
+		}
+		return own
+	}
 }
 
 // sentBy is a guess from an undecoded line, good enough for a count. No body can

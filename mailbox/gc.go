@@ -101,8 +101,9 @@ type GCAction struct {
 
 // GC removes the boxes that nobody needs: unchanged for 30 days (p-… boxes: for
 // one), nothing unshown or open in them, no move into or out of them that broke
-// off, and not kept by the caller. A repository's box that knows how far its
-// repository has read the standing announcements stays. Feeds without a message that
+// off, and not kept by the caller. One that moved stays as long as the box that it
+// moved to. A repository's box that knows how far its repository has read the
+// standing announcements stays. Feeds without a message that
 // is younger go too. What is left is compacted where that pays, and what crashes
 // left lying about is swept away. A journal that is young and has not grown costs one
 // system call, and is not locked.
@@ -237,6 +238,14 @@ func (p place) lifetime() time.Duration {
 func (t *tx) needed(o GCOptions) (bool, error) {
 	if !t.p.feed && (o.Keep != nil && o.Keep(t.p.key) || t.idx.pending() > 0 || len(t.idx.adopts) > 0) {
 		return true, nil // without decoding what is settled
+	}
+	if t.p.lifetime() == keepAge && t.idx.movedTo != "" {
+		// Who has its key - in a task that is open for months, say - finds through it
+		// where it went, as long as there is something to find.
+		_, err := os.Lstat(JournalPath(t.s.home, t.idx.movedTo))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return true, err
+		}
 	}
 	leaving, err := t.leaving()
 	if err != nil || leaving {

@@ -119,21 +119,18 @@ func (s *Store) finish(b broken, path []string) error {
 	return s.move(src, dst, finish, path)
 }
 
-// arrive finishes the move of a box to where it goes on, if that broke off.
+// arrive finishes the move out of a box, if that broke off.
 func (s *Store) arrive(p place) error {
-	x, err := s.scanBox(p)
-	if err != nil || x.movedTo == "" {
-		return err
+	t, err := s.beginArrived(p)
+	if err != nil {
+		return absent(err)
 	}
-	return s.finish(broken{p.key, x.movedTo}, nil)
+	return t.close()
 }
 
 // beginArrived locks a box after finishing the move out of it that broke off.
 func (s *Store) beginArrived(p place) (*tx, error) {
 	for {
-		if err := s.arrive(p); err != nil {
-			return nil, err
-		}
 		t, err := s.begin(p, false)
 		if err != nil {
 			return nil, err
@@ -145,7 +142,11 @@ func (s *Store) beginArrived(p place) (*tx, error) {
 		if !leaving {
 			return t, nil
 		}
+		to := t.idx.movedTo
 		if err := t.close(); err != nil {
+			return nil, err
+		}
+		if err := s.finish(broken{p.key, to}, nil); err != nil {
 			return nil, err
 		}
 	}
