@@ -81,7 +81,10 @@
 // more, never less. A write that fails half-way, as on a full disk, is taken back
 // before its error is returned. What a crash leaves behind: at most a torn last
 // line, a claim that nobody honours, a temporary file that the next compaction
-// removes, or a move begun, which the next one who uses the box finishes.
+// removes, or a move begun. That move the next one finishes who uses the box that it
+// leads to, moves either box again, or says something of a message that is on its
+// way. Until then nothing of it is compacted away or collected, and who only looks
+// sees the box as it will be.
 //
 // # Compaction
 //
