@@ -191,6 +191,30 @@ func TestFeedTrimming(t *testing.T) {
 	expect(t, "after the feed was made anew", p.hear(bob, mailbox.FeedOptions{}), "again")
 }
 
+// However young they are, a feed keeps no more than its last 10,000 messages.
+func TestFeedTrimmingByCount(t *testing.T) {
+	p := newPost(t)
+	p.hear(alice, mailbox.FeedOptions{})
+	p.say("carol", "0")
+	var lines strings.Builder
+	for n := range 10_300 {
+		p.clock.jump(time.Millisecond)
+		fmt.Fprintf(&lines, `{"t":"msg","id":%q,"v":1,"kind":"note","from":{"session_id":"carol"},"to":{},"body":"%d","sent_at":%q}`+"\n",
+			mailbox.NewID(p.clock.now()), n+1, p.clock.now().Format(time.RFC3339Nano))
+	}
+	f, err := os.OpenFile(mailbox.FeedPath(p.home, feed), os.O_APPEND|os.O_WRONLY, 0)
+	p.ok(err)
+	_, err = f.WriteString(lines.String())
+	p.ok(err)
+	p.ok(f.Close())
+	_, err = p.GC(mailbox.GCOptions{})
+	p.ok(err)
+	got := strings.Fields(p.hear(alice, mailbox.FeedOptions{}))
+	if len(got) != 10_000 || got[0] != "301" || got[9_999] != "10300" {
+		t.Errorf("%d messages, from %s to %s", len(got), got[0], got[len(got)-1])
+	}
+}
+
 func TestStandingAnnouncementsStayUntilRetracted(t *testing.T) {
 	p := newPost(t)
 	say := func(body string) string {
