@@ -194,22 +194,22 @@ func TestMakeTargetsExist(t *testing.T) {
 	}
 }
 
-// TestWakeRules reads the rules that docs/connecting.md shows as wake.toml is read.
+// TestWakeRules reads what docs/connecting.md shows of wake.toml as that is read.
 func TestWakeRules(t *testing.T) {
-	block := regexp.MustCompile("(?s)```toml\n(.*?)```").FindStringSubmatch(read(t, "docs/connecting.md"))
-	if block == nil {
-		t.Fatal("docs/connecting.md shows no wake.toml")
-	}
+	blocks := regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(read(t, "docs/connecting.md"), -1)
 	var file struct {
 		BudgetPerHour int                  `toml:"budget_per_hour"`
 		Unattended    bool                 `toml:"unattended"`
+		Broadcast     struct{ Wake string }
 		Client        map[string]wake.Rule `toml:"client"`
 	}
-	if err := toml.NewDecoder(strings.NewReader(block[1])).DisallowUnknownFields().Decode(&file); err != nil {
-		t.Fatal(err)
+	for _, block := range blocks {
+		if err := toml.NewDecoder(strings.NewReader(block[1])).DisallowUnknownFields().Decode(&file); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if file.BudgetPerHour != wake.DefaultBudget || len(file.Client) != 1 {
-		t.Errorf("budget %d, rules %v", file.BudgetPerHour, file.Client)
+	if file.BudgetPerHour != wake.DefaultBudget || len(file.Client) != 1 || file.Broadcast.Wake != "high" {
+		t.Errorf("got %+v", file)
 	}
 }
 
