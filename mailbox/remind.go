@@ -19,7 +19,8 @@ func (s *Store) Remind(key string, as Shown, ids []string) (fresh []string, err 
 }
 
 // ShowAgain is Remind for messages whose last showing came to nothing: those for
-// which it is not the last record already.
+// which it is not the last record already. In a box that has moved it records what
+// is told of messages that stayed there.
 func (s *Store) ShowAgain(key string, as Shown, ids []string) (fresh []string, err error) {
 	return s.showAgain(key, as, ids, func(it Item) bool {
 		n := len(it.Shown)
@@ -36,19 +37,19 @@ func (s *Store) showAgain(key string, as Shown, ids []string, wanted func(Item) 
 	}
 	err = s.update(key, update{}, func(t *tx) (bool, error) {
 		data, err := t.whole()
-		if err != nil || t.idx.movedTo != "" {
+		if err != nil {
 			return false, err
 		}
 		st := s.replay(t.p, data)
 		fresh = fresh[:0]
 		var buf bytes.Buffer
 		for _, id := range ids {
-			if it, ok := st.Item(id); ok && wanted(it) {
+			if it, ok := st.Item(id); ok && it.MovedTo == "" && wanted(it) {
 				fresh = append(fresh, id)
 				encode(&buf, note{T: recShown, ID: id, By: as.By, Via: as.Via, At: as.At})
 			}
 		}
-		return true, t.write(buf.Bytes())
+		return t.idx.movedTo == "" || len(fresh) > 0, t.write(buf.Bytes())
 	})
 	if err != nil {
 		return nil, err

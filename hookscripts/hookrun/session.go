@@ -159,7 +159,7 @@ func (h *hook) markUnread() error {
 	if began.IsZero() || h.turnBegan().After(began) || h.last.Source == registry.SourceCompact {
 		return nil // after a compaction the turn may have gone on without a prompt
 	}
-	items, err := h.lastShown("SessionStart")
+	items, err := h.lastShown(h.key, "SessionStart")
 	if err != nil {
 		return err
 	}
@@ -168,25 +168,28 @@ func (h *hook) markUnread() error {
 	return err
 }
 
-// unread are the messages that an earlier run of this session left unread.
+// unread are the messages that an earlier run of this session, or the session
+// that it goes on for, left unread.
 func (h *hook) unread() ([]mailbox.Item, error) {
-	items, err := h.lastShown(viaUnread)
-	if err != nil {
-		return nil, err
+	boxes, err := h.mail.Lineage(h.key)
+	var all []mailbox.Item
+	for _, key := range boxes {
+		items, lookErr := h.lastShown(key, viaUnread)
+		items, showErr := h.showAgain(key, items)
+		all, err = append(all, items...), errors.Join(err, lookErr, showErr)
 	}
-	return h.showAgain(items)
+	return all, err
 }
 
-// lastShown are the unanswered messages that were shown to this session that way
-// last.
-func (h *hook) lastShown(via string) ([]mailbox.Item, error) {
-	state, err := h.mail.State(h.key)
+// lastShown are the unanswered messages of a box that were shown that way last.
+func (h *hook) lastShown(key, via string) ([]mailbox.Item, error) {
+	state, err := h.mail.State(key)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(state.Items, func(it mailbox.Item) bool {
 		n := len(it.Shown)
-		return n == 0 || it.Shown[n-1].Via != via || it.Answered != "" || it.Closed != ""
+		return n == 0 || it.Shown[n-1].Via != via || it.Answered != "" || it.Closed != "" || it.MovedTo != ""
 	}), nil
 }
 

@@ -12,6 +12,11 @@ import (
 // sessionStart is the begin of a session, and its going on after /clear,
 // /resume and a compaction.
 func (h *hook) sessionStart() (int, error) {
+	var killed error
+	if h.in.Source == registry.SourceResume { // an earlier run that was killed has told of no end
+		h.last, _ = h.reg.DropOf(h.key)
+		killed = h.markUnread()
+	}
 	err := h.enter("")
 	if h.in.Source != "compact" { // that can happen in the middle of a turn
 		word := registry.Idle
@@ -22,9 +27,9 @@ func (h *hook) sessionStart() (int, error) {
 	}
 	d := h.newDelivery()
 	unread, unreadErr := h.unread()
-	err = errors.Join(err, unreadErr, h.addMail(d, unread...), h.addRepository(d))
+	err = errors.Join(err, killed, unreadErr, h.addMail(d, unread...), h.addRepository(d))
 	if !h.headless() {
-		err = errors.Join(err, h.addFeeds(d), h.addLocks(d))
+		err = errors.Join(err, h.enterFeeds(), h.addLocks(d))
 	}
 	if h.in.Source == "compact" {
 		err = errors.Join(err, h.addUnanswered(d))

@@ -49,12 +49,13 @@ func (h *hook) again(open bool) ([]mailbox.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.showAgain(lost)
+	return h.showAgain(h.key, lost)
 }
 
-// showAgain records messages as shown by this event and returns them, marked.
-func (h *hook) showAgain(items []mailbox.Item) ([]mailbox.Item, error) {
-	fresh, err := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: h.Event}, ids(items))
+// showAgain records messages of a box as shown by this event and returns them,
+// marked.
+func (h *hook) showAgain(key string, items []mailbox.Item) ([]mailbox.Item, error) {
+	fresh, err := h.mail.ShowAgain(key, mailbox.Shown{By: h.in.SessionID, Via: h.Event}, ids(items))
 	items = only(items, fresh)
 	for i := range items {
 		items[i].PossiblySeen = true

@@ -16,7 +16,7 @@ import (
 
 // addRepository shows mail for the repository the session works in. At a
 // session's start everything that is open, seen before or not, until somebody
-// closes it; during a session what came new.
+// closes it; with a prompt what came new, and announcements to all repositories.
 func (h *hook) addRepository(d *delivery) error {
 	place, ok := h.place()
 	if !ok {
@@ -35,10 +35,22 @@ func (h *hook) addRepository(d *delivery) error {
 	}
 	d.claims = append(d.claims, claim)
 	d.shows(d.page.Mail(claim.Messages, frame.Section{Repository: name, More: claim.More}))
-	if h.Event != "SessionStart" {
+	if h.Event == "SessionStart" || !exists(mailbox.FeedPath(h.home, mailbox.FeedRepos)) {
 		return nil
 	}
 	return h.feed(d, frame.Announcements, key, mailbox.FeedRepos)
+}
+
+// enterFeeds sets the session's place in its feeds. What is in them comes with the
+// first prompt: a session that ends without one has passed nothing by.
+func (h *hook) enterFeeds() error {
+	feeds, err := h.feeds()
+	none := func(mailbox.Message) bool { return false }
+	for _, feed := range feeds {
+		_, feedErr := h.mail.FeedNew(feed, h.key, mailbox.FeedOptions{Self: h.in.SessionID, Via: h.Event, Fits: none, Backfill: h.backfill()})
+		err = errors.Join(err, feedErr)
+	}
+	return err
 }
 
 // addFeeds shows broadcasts that are new to this session.
