@@ -160,16 +160,9 @@ func (b *bench) stopAll() {
 	}
 }
 
-// storm is rage and its end.
+// storm keeps the workers of these orders running and kills one after the other,
+// each at a random moment, to start it anew.
 func (b *bench) storm(kills int, orders ...order) {
-	b.Helper()
-	b.rage(kills, orders...)
-	b.stopAll()
-}
-
-// rage keeps the workers of these orders running and kills one after the other,
-// each at a random moment, to start it anew. It leaves them running.
-func (b *bench) rage(kills int, orders ...order) {
 	b.Helper()
 	var running []*process
 	for _, o := range orders {
@@ -181,16 +174,7 @@ func (b *bench) rage(kills int, orders ...order) {
 		running[i].kill()
 		running[i] = b.start(running[i].order)
 	}
-}
-
-// until waits for something that the workers bring about.
-func (b *bench) until(what string, done func() bool) {
-	b.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.Fatalf("after a minute: not %s", what)
-		}
-	}
+	b.stopAll()
 }
 
 // tally is what all workers said, by message.

@@ -67,13 +67,18 @@ func TestManyWritersAndReaders(t *testing.T) {
 
 func (b *bench) waitEmpty(key string) {
 	b.Helper()
-	b.until("empty: "+key, func() bool {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		n, err := b.store.Pending(key)
 		if err != nil {
 			b.Fatal(err)
 		}
-		return n == 0
-	})
+		if n == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.Fatalf("%d messages are left", n)
+		}
+	}
 }
 
 // TestKilledWhileClosing races closers of the same tasks.

@@ -13,21 +13,22 @@ import (
 func TestKilledWhileMoving(t *testing.T) {
 	b := newBench(t)
 	boxes := []string{boxA, boxB, boxC}
-	b.rage(stress(25, 2000), slices.Concat(
+	b.storm(stress(25, 2000), slices.Concat(
 		times(2, order{Role: "send", Box: boxA}),
 		times(1, order{Role: "send", Box: boxB}),
 		times(2, order{Role: "follow", Box: boxA}),
 		times(1, order{Role: "compact", Boxes: boxes}),
 		times(1, order{Role: "move", Box: boxA, Boxes: boxes}))...)
-	// A box that the session never was in is not its own, and nobody reads it. On a
-	// slow machine few moves fit between the kills.
-	b.until("in every box", func() bool {
-		return !slices.ContainsFunc(boxes, func(key string) bool {
-			return b.store.Resolve(key) == key && b.store.Resolve(boxA) != key
-		})
-	})
-	b.stopAll()
 	b.last(boxes)
+	// A box that the session never was in is not its own, and nobody reads it. On a
+	// slow machine so few moves fit between the kills that there may be one.
+	for _, key := range boxes {
+		if at := b.store.Resolve(boxA); at != key && b.store.Resolve(key) == key {
+			if err := b.store.Move(at, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	b.drain(order{Role: "follow", Box: boxA})
 	for _, key := range boxes {
 		b.pending(key, 0)
