@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"peermux/internal/proc"
 )
 
 // writeClaudeHome makes a home in which Claude Code asks nothing at its start:
@@ -74,7 +77,7 @@ type claudeState struct {
 	Status     string `json:"status"`
 	WaitingFor string `json:"waitingFor"`
 	Name       string `json:"name"`
-	Tmux       string `json:"tmux"` // "<session>:@<window>.%<pane>"
+	Tmux       string `json:"tmux"` // "<session>:@<window>.%<pane>"; not in 2.1.197
 }
 
 // claude reads the session file of the client in this pane.
@@ -89,11 +92,25 @@ func (s *session) claude() (claudeState, error) {
 			continue // ended meanwhile
 		}
 		var c claudeState
-		if json.Unmarshal(raw, &c) == nil && strings.HasSuffix(c.Tmux, "."+s.pane) {
+		if json.Unmarshal(raw, &c) == nil && s.holds(c) {
 			return c, nil
 		}
 	}
-	return claudeState{}, fmt.Errorf("no session file names pane %s", s.pane)
+	return claudeState{}, fmt.Errorf("no session file is of pane %s", s.pane)
+}
+
+// holds reports whether a Claude is the one in this pane: it says so itself, or is
+// a child of the pane's shell.
+func (s *session) holds(c claudeState) bool {
+	if c.Tmux != "" {
+		return strings.HasSuffix(c.Tmux, "."+s.pane)
+	}
+	shell, err := s.b.tmux("display-message", "-p", "-t", s.pane, "#{pane_pid}")
+	if err != nil {
+		return false
+	}
+	info, err := proc.Stat(c.PID)
+	return err == nil && strconv.Itoa(info.PPID) == strings.TrimSpace(shell)
 }
 
 // waitDialog waits until Claude's own record knows of the dialog on its screen: it
