@@ -26,100 +26,131 @@ func TestUrgentBroadcast(t *testing.T) {
 	} {
 		t.Run(tt.client+" "+tt.mode, func(t *testing.T) {
 			t.Parallel()
-			sock, err := os.MkdirTemp("", "pmx") // short: a unix socket lies in it
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { os.RemoveAll(sock) })
-			var o Options
-			a, home := start(t, tt.client, "", func(opts *Options) {
-				opts.Peermux, opts.Hook = peermux, hook
-				opts.Env = append(opts.Env, "PEERMUX_WAKE="+tt.mode)
-				opts.Tmux = &tmux.Runner{Socket: filepath.Join(sock, "s"), Env: opts.Env}
-				o = *opts
+			h := &hearer{T: t}
+			var home string
+			h.agent, home = start(t, tt.client, "", func(o *Options) {
+				o.Peermux, o.Hook = peermux, hook
+				o.Env = append(o.Env, "PEERMUX_WAKE="+tt.mode)
+				o.Tmux = &tmux.Runner{Socket: filepath.Join(socketDir(t), "s"), Env: o.Env}
+				h.options = *o
 			})
-			say := func(text string) {
-				t.Helper()
-				ctx, begin := within(t), time.Now()
-				if err := a.Say(ctx, text+" [[say done]]"); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := a.Wait(ctx, begin, Idle, ""); err != nil {
-					t.Fatal(err)
-				}
-			}
-			say("hello") // Codex's session starts with its first turn
+			h.say("hello") // Codex's session starts with its first turn
 			waitFor(t, "the session to be listed", func() bool {
-				return strings.Contains(command(t, a, o, "list", "--json"), `"status": "idle"`)
+				return strings.Contains(command(t, h.agent, h.options, "list", "--json"), `"status": "idle"`)
 			})
-			turns := 1
-			broadcast := func(body, urgency, outcome string) {
-				t.Helper()
-				if got := broadcastOutcome(t, command(t, a, o, "broadcast", body, "--urgency", urgency, "--json")); got != outcome {
-					t.Errorf("%s: got %q, want %q\n%s", body, got, outcome, a.state())
-				}
-			}
-			told := func(body string, want int) {
-				t.Helper()
-				if n, err := a.Told(body); n != want || err != nil {
-					t.Errorf("%s reached the model %d times, want %d (%v)", body, n, want, err)
-				}
-			}
 
-			broadcast("NOT-ALLOWED", "high", "not_allowed")
+			h.broadcast("NOT-ALLOWED", "high", "not_allowed")
 			allow := "[broadcast]\nwake = \"high\"\n"
 			if err := os.WriteFile(filepath.Join(home, ".peermux", "wake.toml"), []byte(allow), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			broadcast("NOT-URGENT", "normal", "")
-			told("NOT-ALLOWED", 0)
-			told("NOT-URGENT", 0)
-			say("next")
-			turns++
-			told("NOT-ALLOWED", 1)
-			told("NOT-URGENT", 1)
+			h.broadcast("NOT-URGENT", "normal", "")
+			h.told(0, "NOT-ALLOWED", "NOT-URGENT")
+			h.say("next")
+			h.told(1, "NOT-ALLOWED", "NOT-URGENT")
 
 			begin := time.Now()
-			broadcast("STOP-NOW", "high", tt.outcome)
-			got, err := a.WaitTold(within(t), begin, "STOP-NOW")
-			if err != nil {
+			h.broadcast("STOP-NOW", "high", tt.outcome)
+			h.woken(begin, "STOP-NOW")
+
+			// To one that works it comes after its turn, if no tool call brings it before.
+			h.broadcast("BY-THE-WAY", "normal", "")
+			begin = time.Now()
+			if err := h.agent.Say(within(t), "think [[delay 4]] [[say thought]]"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := a.Wait(within(t), got.At, Idle, ""); err != nil {
-				t.Error(err)
-			}
-			turns++
-			told("STOP-NOW", 1)
-			broadcast("BY-THE-WAY", "normal", "")
-			say("last")
-			turns++
-			told("BY-THE-WAY", 1)
-			events, err := a.Events()
-			if err != nil {
+			// The hook at the turn's begin has looked: the next to look is that of the bell.
+			if _, err := h.agent.WaitTold(within(t), begin, "BY-THE-WAY"); err != nil {
 				t.Fatal(err)
 			}
-			began := 0
-			for _, e := range events {
-				if e.Kind == Prompt {
-					began++
-				}
-			}
-			if began != turns {
-				t.Errorf("%d turns began, want %d\n%s", began, turns, a.state())
-			}
+			h.broadcast("WHEN-DONE", "high", "not_needed")
+			h.woken(begin, "WHEN-DONE")
+			h.told(1, "BY-THE-WAY", "WHEN-DONE", "STOP-NOW")
+			h.began(5) // three that were typed, two that were woken
 		})
 	}
 }
 
-// broadcastOutcome is what a broadcast came to for the one session in reach.
-func broadcastOutcome(t *testing.T, out string) string {
-	t.Helper()
+func socketDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "pmx") // short: a unix socket lies in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// hearer is an agent that broadcasts are for.
+type hearer struct {
+	*testing.T
+	agent   *Agent
+	options Options
+}
+
+// say is a turn that the person begins.
+func (h *hearer) say(text string) {
+	h.Helper()
+	ctx, begin := within(h.T), time.Now()
+	if err := h.agent.Say(ctx, text+" [[say done]]"); err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.agent.Wait(ctx, begin, Idle, ""); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// broadcast is the person's, and comes to this for the one session in reach.
+func (h *hearer) broadcast(body, urgency, outcome string) {
+	h.Helper()
+	out := command(h.T, h.agent, h.options, "broadcast", body, "--urgency", urgency, "--json")
 	var res struct{ Wakes []struct{ Outcome string } }
 	if err := json.Unmarshal([]byte(out), &res); err != nil {
-		t.Fatalf("%v in %s", err, out)
+		h.Fatalf("%v in %s", err, out)
 	}
-	if len(res.Wakes) == 0 {
-		return ""
+	got := ""
+	for _, w := range res.Wakes {
+		got += w.Outcome
 	}
-	return res.Wakes[0].Outcome
+	if got != outcome {
+		h.Errorf("%s: got %q, want %q\n%s", body, got, outcome, h.agent.state())
+	}
+}
+
+// woken waits for a text, and for the end of the turn that it began.
+func (h *hearer) woken(begin time.Time, text string) {
+	h.Helper()
+	told, err := h.agent.WaitTold(within(h.T), begin, text)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.agent.Wait(within(h.T), told.At, Idle, ""); err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *hearer) told(want int, texts ...string) {
+	h.Helper()
+	for _, text := range texts {
+		if n, err := h.agent.Told(text); n != want || err != nil {
+			h.Errorf("%s reached the model %d times, want %d (%v)", text, n, want, err)
+		}
+	}
+}
+
+// began counts the turns.
+func (h *hearer) began(want int) {
+	h.Helper()
+	events, err := h.agent.Events()
+	if err != nil {
+		h.Fatal(err)
+	}
+	n := 0
+	for _, e := range events {
+		if e.Kind == Prompt {
+			n++
+		}
+	}
+	if n != want {
+		h.Errorf("%d turns began, want %d\n%s", n, want, h.agent.state())
+	}
 }
