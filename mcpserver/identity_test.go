@@ -286,3 +286,27 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		t.Errorf("nothing is wrong here: %v", me["settings"])
 	}
 }
+
+// An agent asks for an urgent broadcast and is told who can allow it: not it.
+func TestOnlyThePersonAllowsUrgentBroadcasts(t *testing.T) {
+	h := newHouse(t)
+	ann := h.claude("ann")
+	h.claude("ben").is("session-of-ben", "ben", "idle")
+	for _, args := range []map[string]any{
+		{"body": "x", "urgency": "now"}, {"body": "x", "urgency": "high", "allow": true}, {"body": "x", "urgency": "high", "scope": "repos"},
+	} {
+		ann.refused("bad_request", "broadcast", args)
+	}
+	r := ann.must("broadcast", map[string]any{"body": "x", "urgency": "high"})
+	wakes := r.list("wakes")
+	if len(wakes) != 1 || result(wakes[0].(map[string]any)).text("session") != "ben" || result(wakes[0].(map[string]any)).text("outcome") != "not_allowed" {
+		t.Errorf("got %v", wakes)
+	}
+	path := filepath.Join(h.home, "wake.toml")
+	if note := fmt.Sprint(r["notes"]); !strings.Contains(note, path) || !strings.Contains(note, "for your user to decide") {
+		t.Errorf("got %s", note)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the broadcast has allowed itself")
+	}
+}
