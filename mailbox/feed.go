@@ -123,6 +123,14 @@ func (s *Store) FeedNew(feed, readerBox string, o FeedOptions) (*Claim, error) {
 	return claim, t.end(false)
 }
 
+// FeedEnter sets the place of a reader that has never looked at a feed, and gives
+// nothing: it misses nothing from then on.
+func (s *Store) FeedEnter(feed, readerBox string, o FeedOptions) error {
+	o.Fits = func(Message) bool { return false }
+	_, err := s.FeedNew(feed, readerBox, o)
+	return err
+}
+
 // FeedPeek is what FeedNew would give. It changes nothing.
 func (s *Store) FeedPeek(feed, readerBox string, o FeedOptions) (items []Item, more int, err error) {
 	fp, err := s.feed(feed)

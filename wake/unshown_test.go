@@ -20,7 +20,7 @@ func (r *rig) reads(feeds ...string) {
 	r.t.Helper()
 	r.entry.Project = shop
 	for _, feed := range feeds {
-		if _, err := r.waker.Store.FeedNew(feed, r.entry.Box, mailbox.FeedOptions{}); err != nil {
+		if err := r.waker.Store.FeedEnter(feed, r.entry.Box, mailbox.FeedOptions{}); err != nil {
 			r.t.Fatal(err)
 		}
 	}

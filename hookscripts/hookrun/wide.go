@@ -45,10 +45,8 @@ func (h *hook) addRepository(d *delivery) error {
 // first prompt: a session that ends without one has passed nothing by.
 func (h *hook) enterFeeds() error {
 	feeds, err := h.feeds()
-	none := func(mailbox.Message) bool { return false }
 	for _, feed := range feeds {
-		_, feedErr := h.mail.FeedNew(feed, h.key, mailbox.FeedOptions{Self: h.in.SessionID, Via: h.Event, Fits: none, Backfill: h.backfill()})
-		err = errors.Join(err, feedErr)
+		err = errors.Join(err, h.mail.FeedEnter(feed, h.key, mailbox.FeedOptions{Self: h.in.SessionID, Backfill: h.backfill()}))
 	}
 	return err
 }

@@ -324,13 +324,11 @@ func (b *Board) enterGroup(a Actor, group string) error {
 	if err != nil {
 		return err
 	}
-	takesNothing := func(mailbox.Message) bool { return false }
 	for _, e := range live {
 		if e.Project != a.Project || e.SessionID == "" {
 			continue
 		}
-		_, err := b.Store.FeedNew(mailbox.FeedGroup(group), e.Box, mailbox.FeedOptions{Self: e.SessionID, Fits: takesNothing})
-		if err != nil {
+		if err := b.Store.FeedEnter(mailbox.FeedGroup(group), e.Box, mailbox.FeedOptions{Self: e.SessionID}); err != nil {
 			return storage(err)
 		}
 	}
