@@ -35,7 +35,7 @@ func (l *lab) listRows(context.Context) ([]row, error) {
 		if _, err := l.sessions(b, n); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{"list", fmt.Sprintf("%d sessions", n), "ms", l.rounds(40), "", func(ctx context.Context) (float64, error) {
+		rows = append(rows, row{"list", fmt.Sprintf("list of %d sessions", n), "ms", l.rounds(40), "", func(ctx context.Context) (float64, error) {
 			return timed(func() error {
 				res, err := b.List(ctx, me, switchboard.ListRequest{Scope: switchboard.ScopeGlobal})
 				if err == nil && len(res.Sessions) != n {
@@ -117,7 +117,7 @@ func (l *lab) writerRows(context.Context) ([]row, error) {
 		}
 		return float64(16*each) / ms * 1000, err
 	}
-	return []row{{"throughput", "16 processes, one box, durable", "msg/s", l.rounds(16), "", once}}, nil
+	return []row{{"throughput", "16 processes write to one box, durable", "msg/s", l.rounds(16), "", once}}, nil
 }
 
 // writer is one of the 16: write HOME BOX COUNT.
@@ -215,7 +215,7 @@ func (l *lab) topRows(context.Context) ([]row, error) {
 		}
 		return (after - before).Seconds() / span.Seconds() * 100, cmd.Wait()
 	}
-	return []row{{"top", "idle with 50 sessions", "% of a core", l.rounds(8), "", once}}, nil
+	return []row{{"top", "top idle with 50 sessions", "% of a core", l.rounds(8), "", once}}, nil
 }
 
 // rest waits while something is measured.

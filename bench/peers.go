@@ -83,7 +83,7 @@ func (l *lab) rowsOf(ctx context.Context, p peer, dir string) ([]row, error) {
 		}})
 	}
 	if len(p.Send) > 0 {
-		rows = append(rows, row{group, "send, whole process", "ms", l.rounds(30), "peermux send, whole process", func(ctx context.Context) (float64, error) {
+		rows = append(rows, row{group, "send, whole process", "ms", l.rounds(30), sendAll, func(ctx context.Context) (float64, error) {
 			return command(ctx, env, "", argv(p.Send)...)
 		}})
 	}
@@ -113,10 +113,10 @@ func (l *lab) peerServer(group string, env, argv []string) []row {
 		return v, err
 	}
 	return []row{
-		{group, "MCP start to initialize answer", "ms", l.rounds(30), "start to initialize answer", func(ctx context.Context) (float64, error) {
+		{group, "MCP start to initialize answer", "ms", l.rounds(30), serverStart, func(ctx context.Context) (float64, error) {
 			return start(ctx, func(_ *server, ms float64) (float64, error) { return ms, nil })
 		}},
-		{group, "MCP resident after initialize", "MB", l.rounds(8), "resident after initialize", func(ctx context.Context) (float64, error) {
+		{group, "MCP resident after initialize", "MB", l.rounds(8), serverIdle, func(ctx context.Context) (float64, error) {
 			return start(ctx, func(s *server, _ float64) (float64, error) { return s.resident() })
 		}},
 	}

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"peermux/internal/switchboard"
 	"peermux/mailbox"
@@ -19,14 +18,17 @@ import (
 
 // Names of rows that others are compared with.
 const (
-	floorGo    = "an empty Go program"
-	floorShell = "an empty Go program through sh"
-	floor16    = "16 empty Go programs through sh at once"
-	floorSync  = "write and fsync 200 bytes"
-	floorTmux  = "one tmux call"
-	hookOne    = "1 hook, nothing to show"
-	sessionID  = "99999999-2222-4333-8444-555555555555"
-	hookFormat = `{"session_id":%q,"transcript_path":"","cwd":"/","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`
+	floorGo     = "an empty Go program"
+	floorShell  = "an empty Go program through sh"
+	floor16     = "16 empty Go programs through sh at once"
+	floorSync   = "write and fsync 200 bytes"
+	floorTmux   = "one tmux call"
+	hookOne     = "1 hook, nothing to show"
+	serverStart = "server start to initialize answer"
+	serverIdle  = "server resident after initialize"
+	sendAll     = "peermux send, whole process"
+	sessionID   = "99999999-2222-4333-8444-555555555555"
+	hookFormat  = `{"session_id":%q,"transcript_path":"","cwd":"/","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`
 )
 
 func (l *lab) floorRows(context.Context) ([]row, error) {
@@ -216,15 +218,15 @@ func (l *lab) serverRows(context.Context) ([]row, error) {
 		}
 	}
 	return []row{
-		{"MCP server", "start to initialize answer", "ms", l.rounds(80), floorGo, func(ctx context.Context) (float64, error) {
+		{"MCP server", serverStart, "ms", l.rounds(80), floorGo, func(ctx context.Context) (float64, error) {
 			s, ms, err := start(ctx)
 			if err != nil {
 				return 0, err
 			}
 			return ms, s.stop()
 		}},
-		{"MCP server", "resident after initialize", "MB", l.rounds(16), "", after(0)},
-		{"MCP server", "resident after 1,000 calls", "MB", l.rounds(8), "", after(1000)},
+		{"MCP server", serverIdle, "MB", l.rounds(16), "", after(0)},
+		{"MCP server", "server resident after 1,000 calls", "MB", l.rounds(8), "", after(1000)},
 	}, nil
 }
 
@@ -262,7 +264,7 @@ func (l *lab) mailRows(context.Context) ([]row, error) {
 	}
 	return []row{
 		{"mail", "send, durable (one fsync)", "ms", l.rounds(200), floorSync, send},
-		{"mail", "peermux send, whole process", "ms", l.rounds(40), floorGo, func(ctx context.Context) (float64, error) {
+		{"mail", sendAll, "ms", l.rounds(40), floorGo, func(ctx context.Context) (float64, error) {
 			return command(ctx, l.env(b.Home), "", l.path("peermux"), "send", "user", "--from", "ci", "parser.go is ready")
 		}},
 		{"mail", "read 1 and record it as shown", "ms", l.rounds(100), "", read(1)},
@@ -293,57 +295,4 @@ func drain(ctx context.Context, b *switchboard.Board, a switchboard.Actor) error
 			return err
 		}
 	}
-}
-
-// askRows: the peer answers as soon as it sees the question.
-func (l *lab) askRows(context.Context) ([]row, error) {
-	b, err := l.board("ask")
-	if err != nil {
-		return nil, err
-	}
-	me, err := user()
-	if err != nil {
-		return nil, err
-	}
-	entries, err := l.sessions(b, 1)
-	if err != nil {
-		return nil, err
-	}
-	peer := switchboard.ActorOf(entries[0], me.Process)
-	once := func(ctx context.Context) (float64, error) {
-		answered := make(chan error, 1)
-		go func() { answered <- answer(ctx, b, peer) }()
-		ms, err := timed(func() error {
-			res, d, err := b.Ask(ctx, me, switchboard.AskRequest{Target: entries[0].Name, Body: "is main green?", Timeout: 20 * time.Second})
-			if err != nil {
-				return err
-			}
-			if res.Reply == nil {
-				return fmt.Errorf("no answer: %s", res.Next)
-			}
-			return d.Shown()
-		})
-		if peerErr := <-answered; err == nil {
-			err = peerErr
-		}
-		return ms, err
-	}
-	return []row{{"asking", "ask to answer, peer answers at once", "ms", l.rounds(80), floorSync, once}}, nil
-}
-
-// answer waits for one question and answers it.
-func answer(ctx context.Context, b *switchboard.Board, peer switchboard.Actor) error {
-	res, d, err := b.Read(ctx, peer, switchboard.ReadRequest{Wait: 10 * time.Second, Via: "bench"})
-	if err != nil {
-		return err
-	}
-	if err := d.Shown(); err != nil {
-		return err
-	}
-	for _, m := range res.Messages {
-		if _, err := b.Reply(ctx, peer, switchboard.ReplyRequest{MessageID: m.MessageID, Body: "yes"}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
