@@ -29,6 +29,7 @@ func TestStatus(t *testing.T) {
 
 	for _, s := range []*session{claude, codex} {
 		t.Run(s.client+"/the model fails", func(t *testing.T) { statusFails(t, s) })
+		t.Run(s.client+"/mail, and the model fails", func(t *testing.T) { statusMail(t, s) })
 		t.Run(s.client+"/dialog", func(t *testing.T) { statusDialog(t, s) })
 		t.Run(s.client+"/escape", func(t *testing.T) { statusEscape(t, s) }) // Claude puts the prompt back: the last case
 	}
@@ -75,8 +76,22 @@ func statusEscape(t *testing.T, s *session) {
 
 func statusFails(t *testing.T, s *session) {
 	s.say(t, "fail [[fail no-money]]")
-	s.waitScreen(t, 20*time.Second, "no-money$|no-money\"")
+	s.waitScreen(t, 30*time.Second, "no-money$|no-money\"")
 	s.statusIs(t, "idle", "client")
+	s.waitIdle(t, 20*time.Second)
+}
+
+// statusMail: mail that came in a turn that failed has no Stop to be shown at, and
+// wakes the session once that is known to be idle. (Claude 2.1.328 tries seven
+// times, in that turn too.)
+func statusMail(t *testing.T, s *session) {
+	s.say(t, "fail [[delay 2]] [[fail no-credit]]")
+	mail := word(t, "mail")
+	s.b.peermuxOK(t, "send", s.id(), mail)
+	s.waitScreen(t, 40*time.Second, "no-credit$|no-credit\"")
+	s.waitTold(t, 60*time.Second, mail)
+	s.waitIdle(t, 60*time.Second)
+	s.once(t, mail)
 }
 
 // statusDialog: a command that the client asks its user about.
@@ -92,4 +107,5 @@ func statusDialog(t *testing.T, s *session) {
 	s.statusIs(t, "waiting", "")
 	s.key(t, "Escape")
 	s.statusIs(t, "idle", "")
+	s.waitIdle(t, 20*time.Second) // the hook says so before the dialog is gone
 }

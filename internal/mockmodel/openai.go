@@ -92,7 +92,7 @@ func (s *Server) openai(w http.ResponseWriter, r *http.Request) {
 	tokens := s.decide(&q)
 	n := s.record.add(q)
 	if q.Answer.Fail != "" {
-		refuse(w, q.Answer.Fail)
+		fail(w, r, q.Answer)
 		return
 	}
 

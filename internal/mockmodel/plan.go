@@ -2,6 +2,7 @@ package mockmodel
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,8 @@ func Decide(messages []Message, rules []Rule) (Step, error) {
 		if len(steps) == 0 && err == nil {
 			continue
 		}
-		if k := answers(messages[i+1:]); k < len(steps) {
+		after := messages[i+1:]
+		if k := answers(after); k < len(steps) && (steps[k].Fail == "" || !prompted(after)) {
 			return steps[k], err
 		}
 		return echo(messages), err
@@ -55,6 +57,12 @@ func steps(m Message, rules []Rule) ([]Step, error) {
 		return ParseScript(strings.ReplaceAll(r.Do, "{{message_id}}", messageID(m.Text, at)))
 	}
 	return nil, nil
+}
+
+// prompted reports whether another turn has begun since: one that failed left no
+// answer.
+func prompted(messages []Message) bool {
+	return slices.ContainsFunc(messages, func(m Message) bool { return m.Role == "user" && !reminder(m.Text) })
 }
 
 // reminder reports whether Claude Code wrote the text itself (its notices and the

@@ -16,7 +16,7 @@ type Call struct {
 }
 
 // A Step is one answer of the model: after Delay, the tool calls or the text; or
-// no answer, but the error Fail at once.
+// no answer, but the error Fail.
 type Step struct {
 	Delay time.Duration
 	Calls []Call

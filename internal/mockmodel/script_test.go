@@ -80,6 +80,8 @@ func TestDecide(t *testing.T) {
 		{"after the end", []Message{user("[[say one]]"), asst, user("more")}, `say "OK more" delay=0s`},
 		{"parallel calls are one answer", []Message{user("[[par a]][[tool b]][[say two]]"), asst, asst, {"tool", "r"}, {"tool", "s"}}, `say "two" delay=0s`},
 		{"result", []Message{user("x"), asst, {"tool", "r"}, {"tool", "s"}}, `say "DONE result=r / s" delay=0s`},
+		{"a turn fails", []Message{user("[[fail no]]"), {"system", "context"}}, `fail "no" delay=0s`},
+		{"and the next does not", []Message{user("[[fail no]]"), user("more")}, `say "OK <<fail no]] / more" delay=0s`},
 		{"newest script wins", []Message{user("[[say one]]"), asst, user("[[say new]]")}, `say "new" delay=0s`},
 		{"a script in the client's own notice is not played", []Message{user("<system-reminder>[[say no]]"), user("x")}, `say "OK x" delay=0s`},
 		{"mail meets a rule", []Message{user("wake."), {"system", frame}},

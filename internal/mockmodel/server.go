@@ -151,6 +151,15 @@ func refuse(w http.ResponseWriter, message string) {
 		"error": map[string]any{"type": "invalid_request_error", "message": message}})
 }
 
+// fail is refuse after the step's delay, unless the client hangs up before.
+func fail(w http.ResponseWriter, r *http.Request, step Step) {
+	select {
+	case <-r.Context().Done():
+	case <-time.After(step.Delay):
+		refuse(w, step.Fail)
+	}
+}
+
 func reply(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
