@@ -223,27 +223,17 @@ func toTheMachine(t *testing.T, w *wide) {
 // not urgent.
 func urgentOnes(t *testing.T, w *wide) {
 	asked, calm, urgent := word(t, "asked"), word(t, "calm"), word(t, "urgent")
-	broadcast := func(text, urgency string) (outcomes string) {
-		t.Helper()
-		var res struct{ Wakes []struct{ Outcome string } }
-		must(t, json.Unmarshal([]byte(w.b.peermuxOK(t, "broadcast", text, "--urgency", urgency, "--json")), &res))
-		for _, one := range res.Wakes {
-			outcomes += " " + one.Outcome
-		}
-		return strings.TrimSpace(outcomes)
-	}
-	if got := broadcast(asked, "high"); got != "not_allowed not_allowed" {
+	if got := w.b.broadcast(t, asked, "high"); got != "not_allowed not_allowed" {
 		t.Errorf("before it is allowed: %s", got)
 	}
-	allow := "[broadcast]\nwake = \"high\"\n"
-	must(t, os.WriteFile(filepath.Join(w.b.home, ".peermux", "wake.toml"), []byte(allow), 0o600))
-	if got := broadcast(calm, "normal"); got != "" {
+	w.b.allowBroadcasts(t)
+	if got := w.b.broadcast(t, calm, "normal"); got != "" {
 		t.Errorf("not urgent: %s", got)
 	}
 	none(t, asked, w.all()...)
 	none(t, calm, w.all()...)
 	// Where the bell's hook runs later than its proof is waited for, the line is typed.
-	if got := broadcast(urgent, "high"); strings.Count(got, "native")+strings.Count(got, "submitted") != 2 {
+	if got := w.b.broadcast(t, urgent, "high"); strings.Count(got, "native")+strings.Count(got, "submitted") != 2 {
 		t.Errorf("allowed: %s", got)
 	}
 	for _, s := range []*session{w.main, w.fix} {
@@ -252,4 +242,51 @@ func urgentOnes(t *testing.T, w *wide) {
 		s.once(t, asked, calm, urgent)
 	}
 	none(t, urgent, w.third)
+}
+
+// broadcast is a person's, in the project's folder, and tells what it came to for
+// each session in reach.
+func (b *bench) broadcast(t *testing.T, text, urgency string) (outcomes string) {
+	t.Helper()
+	var res struct{ Wakes []struct{ Outcome string } }
+	must(t, json.Unmarshal([]byte(b.peermuxOK(t, "broadcast", text, "--urgency", urgency, "--json")), &res))
+	for _, w := range res.Wakes {
+		outcomes += " " + w.Outcome
+	}
+	return strings.TrimSpace(outcomes)
+}
+
+// allowBroadcasts is what a person writes to let urgent broadcasts wake.
+func (b *bench) allowBroadcasts(t *testing.T) {
+	t.Helper()
+	allow := "[broadcast]\nwake = \"high\"\n"
+	must(t, os.WriteFile(filepath.Join(b.home, ".peermux", "wake.toml"), []byte(allow), 0o600))
+}
+
+// TestUrgentCodex: Codex's own queue begins the turn, and its prompt's hook shows the
+// broadcast; a draft stays.
+func TestUrgentCodex(t *testing.T) {
+	b := newBench(t)
+	b.setup(t)
+	s := b.startCodex(t, "codex")
+	s.say(t, "hello [[say hello]]") // its session starts with its first turn
+	s.waitIdle(t, 20*time.Second)
+	b.waitListed(t, s)
+	asked, urgent := word(t, "asked"), word(t, "urgent")
+	if got := b.broadcast(t, asked, "high"); got != "not_allowed" {
+		t.Errorf("before it is allowed: %s", got)
+	}
+	b.allowBroadcasts(t)
+	none(t, asked, s)
+	s.typ(t, "half typed")
+	s.waitScreen(t, 5*time.Second, `^›.half typed`)
+	if got := b.broadcast(t, urgent, "high"); got != "native" {
+		t.Errorf("allowed: %s", got)
+	}
+	s.waitTold(t, 20*time.Second, urgent)
+	s.waitIdle(t, 20*time.Second)
+	s.once(t, asked, urgent)
+	if !s.shows(`^›.half typed *$`) {
+		t.Error("the draft is gone or changed")
+	}
 }
