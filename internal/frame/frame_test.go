@@ -94,6 +94,7 @@ func TestGoldenPage(t *testing.T) {
 		broadcast(4, "group", "note", reviewer, "API v2"),
 		broadcast(5, "global", "", person, "reboot at six"),
 		broadcast(1500, "project", "release", builder, "v1.2"),
+		with(broadcast(9, "project", "", builder, "main is broken"), func(it *mailbox.Item) { it.Urgency = mailbox.UrgencyHigh }),
 	}, 2)
 	p.Remind([]mailbox.Item{message(6, "ask", reviewer, "Ready?"), message(7, "task", builder, "Do it.")})
 	p.Recall([]mailbox.Item{message(8, "note", reviewer, "Seen.")})

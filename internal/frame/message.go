@@ -180,6 +180,9 @@ func FeedLine(m mailbox.Message, o Options) string {
 	if kind == "" {
 		kind = "note"
 	}
+	if m.Urgency == mailbox.UrgencyHigh {
+		kind += ", urgent"
+	}
 	return fmt.Sprintf("%s%s [%s] %s (id %s)", Quote, strings.Join(where, " "), kind,
 		Line(m.Body, feedLimit), id(m.ID))
 }
