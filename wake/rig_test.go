@@ -144,12 +144,15 @@ func (r *rig) wake() Result {
 	return r.waker.Wake(context.Background(), r.entry, Options{From: "s-peer"})
 }
 
+// patience is how long a test waits for what comes at once on an idle machine.
+const patience = 30 * time.Second
+
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("not seen in 10 s: %s\nlog:\n%s", what, r.file("log"))
+			r.t.Fatalf("not seen in %v: %s\nlog:\n%s", patience, what, r.file("log"))
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -183,7 +186,7 @@ func (r *rig) expect(got Result, outcome Outcome, log ...string) {
 		r.t.Errorf("got %+v, want %s", got, outcome)
 	}
 	// The stand-in notes what it did after it has done it.
-	deadline := time.Now().Add(2 * time.Second)
+	deadline := time.Now().Add(patience)
 	for len(r.log()) < len(log) && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}

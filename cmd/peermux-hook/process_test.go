@@ -319,7 +319,7 @@ func spin(n int) {
 // waitFor waits until a state is reached.
 func waitFor(t testing.TB, reached func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !reached(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !reached(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not happen")
 		}

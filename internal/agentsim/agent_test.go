@@ -40,7 +40,7 @@ func start(t *testing.T, client, hook string, change func(*Options)) (*Agent, st
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := a.Stop(ctx); err != nil {
 			t.Error(err)
@@ -50,7 +50,7 @@ func start(t *testing.T, client, hook string, change func(*Options)) (*Agent, st
 }
 
 func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -253,7 +253,7 @@ func TestLockIsNotInherited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("the child holds the lock")
 	}
 }

@@ -126,10 +126,10 @@ func (s *seat) typ(keys string) {
 
 func (s *seat) until(what string, ok func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("not seen in 10 s: %s\noutput: %q", what, s.output())
+			s.t.Fatalf("not seen in 30 s: %s\noutput: %q", what, s.output())
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

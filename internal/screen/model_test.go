@@ -124,7 +124,7 @@ func oracle(t *testing.T, data []string) []Screen {
 // settled waits until the program has written all, and tmux has read it.
 func settled(t *testing.T, r *tmux.Runner, done string) Screen {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	var before Screen
 	for same := 0; time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(done); err != nil {

@@ -41,10 +41,10 @@ func server(t *testing.T, command ...string) *Runner {
 // until waits for a state.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not seen in 10 s: %s", what)
+			t.Fatalf("not seen in 30 s: %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // patience is how long a test waits for something that must happen.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 func open(t *testing.T) *watch.Watcher {
 	t.Helper()
