@@ -37,15 +37,6 @@ func (b *Board) feeds(a Actor) []mailbox.Feed {
 	return mailbox.Feeds(a.Project, b.groupOf(a.Project), b.Env("PEERMUX_RECEIVE"))
 }
 
-// groupOf is the group of a project as groups.json has it now.
-func (b *Board) groupOf(root string) string {
-	groups, err := project.LoadGroups(b.Home)
-	if err != nil {
-		return "" // a damaged file joins nobody to anything
-	}
-	return groups.Of(root)
-}
-
 // backfill is how far back a first look at a feed reaches.
 func (b *Board) backfill() time.Duration {
 	minutes, err := strconv.Atoi(b.Env("PEERMUX_BACKFILL_MIN"))
@@ -146,19 +137,6 @@ func (b *Board) feedFor(a Actor, scope string) (from mailbox.Party, key string, 
 		return from, mailbox.FeedRepos, nil
 	}
 	return from, "", refuse(CodeBadRequest, "scope %q: must be project, group, global or repos", scope)
-}
-
-func (b *Board) noGroup() *Error {
-	groups, err := project.LoadGroups(b.Home)
-	if err != nil {
-		return storage(err)
-	}
-	known := groups.Names()
-	text := "no group exists yet"
-	if len(known) > 0 {
-		text = "the groups are " + strings.Join(known, ", ")
-	}
-	return refuse(CodeNoGroup, "this project is in no group, and %s; ask your user which one it should join, then call set_group", text).with("groups", orEmpty(known))
 }
 
 // tellReach names who will see a broadcast, and wakes them for an urgent one.
@@ -293,62 +271,6 @@ func (b *Board) mayRetract(a Actor, it mailbox.Item) bool {
 	return b.Store.Resolve(it.From.Box) == b.Store.Resolve(a.Box)
 }
 
-// SetGroup puts the actor's project into a group; an empty name leaves it.
-func (b *Board) SetGroup(_ context.Context, a Actor, group string) (GroupResult, error) {
-	group = strings.TrimSpace(group)
-	if a.Project == "" {
-		return GroupResult{}, refuse(CodeBadRequest, "this actor is in no project; run the command in the project's folder")
-	}
-	if group != "" {
-		if err := project.ValidName(group); err != nil {
-			return GroupResult{}, refuse(CodeBadRequest, "group %q: %v", group, err)
-		}
-	}
-	if err := b.enterGroup(a, group); err != nil {
-		return GroupResult{}, err
-	}
-	if err := project.SetGroup(b.Home, a.Project, group); err != nil {
-		return GroupResult{}, storage(err)
-	}
-	return b.Group(a)
-}
-
-// enterGroup sets the place of the project's sessions in the group's feed, before
-// the project is in the group: a session's own first look may come after the first
-// broadcast, and would begin behind it.
-func (b *Board) enterGroup(a Actor, group string) error {
-	if group == "" {
-		return nil
-	}
-	live, err := b.live()
-	if err != nil {
-		return err
-	}
-	for _, e := range live {
-		if e.Project != a.Project || e.SessionID == "" {
-			continue
-		}
-		if err := b.Store.FeedEnter(mailbox.FeedGroup(group), e.Box, mailbox.FeedOptions{Self: e.SessionID}); err != nil {
-			return storage(err)
-		}
-	}
-	return nil
-}
-
-// Group tells the actor's group and those that exist.
-func (b *Board) Group(a Actor) (GroupResult, error) {
-	groups, err := project.LoadGroups(b.Home)
-	if err != nil {
-		return GroupResult{}, storage(err)
-	}
-	name := groups.Of(a.Project)
-	res := GroupResult{OK: true, Project: a.Project, Group: name, Groups: groups.Names()}
-	if name != "" {
-		res.Members = groups.Members(name)
-	}
-	return res, nil
-}
-
 // heldLocks lists the locks of a project's feed that still hold, by who holds them.
 // Whether that session lives is the caller's to know.
 func (b *Board) heldLocks(feed string) (map[string][]mailbox.Item, error) {
@@ -387,11 +309,4 @@ func (b *Board) release(a Actor, feed string) (int, error) {
 		}
 	}
 	return len(mine), nil
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }

@@ -99,6 +99,23 @@ func outcomes(res switchboard.BroadcastResult) string {
 	return strings.Join(all, " ")
 }
 
+// crowd is a sender, and one session of each sort that its broadcast may meet.
+func (k *bench) crowd() (sender *session, others []*session) {
+	idle, far := k.join("idle").hears(registry.Idle, ""), k.join("far").at("/elsewhere").hears(registry.Idle, "")
+	quiet := k.join("quiet") // has no place in the feed: it begins behind the message
+	quiet.status(registry.Idle)
+	sender = k.join("sender").hears(registry.Idle, "")
+	others = []*session{
+		idle, far, quiet,
+		k.join("busy").hears(registry.Working, ""),
+		k.join("dialog").hears(registry.Waiting, ""),
+		k.join("deaf").hears(registry.Idle, "group"),
+	}
+	idle.onBell()
+	far.onBell()
+	return sender, others
+}
+
 func TestUrgentBroadcast(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -127,21 +144,7 @@ func TestUrgentBroadcast(t *testing.T) {
 			if tt.allow != "" {
 				k.allow(tt.allow)
 			}
-			sender := k.join("sender").hears(registry.Idle, "")
-			idle := k.join("idle").hears(registry.Idle, "")
-			others := []*session{
-				sender, idle,
-				k.join("busy").hears(registry.Working, ""),
-				k.join("dialog").hears(registry.Waiting, ""),
-				k.join("deaf").hears(registry.Idle, "group"),
-				k.join("far").at("/elsewhere").hears(registry.Idle, ""),
-			}
-			k.join("quiet").status(registry.Idle) // has no place in the feed: it begins behind the message
-			for _, s := range others {
-				if s.entry.Name == "idle" || s.entry.Name == "far" {
-					s.onBell()
-				}
-			}
+			sender, others := k.crowd()
 			res := sender.urgent(tt.scope, tt.urgency)
 			if got := outcomes(res); got != tt.outcomes {
 				t.Errorf("got %s, want %s\n%+v", got, tt.outcomes, res.Wakes)
@@ -153,7 +156,7 @@ func TestUrgentBroadcast(t *testing.T) {
 				t.Errorf("notes: %s", notes)
 			}
 			var rung []string
-			for _, s := range others {
+			for _, s := range append(others, sender) {
 				if s.bell() != "" {
 					rung = append(rung, s.entry.Name)
 				}
