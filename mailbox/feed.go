@@ -158,7 +158,7 @@ func (s *Store) FeedPeek(feed, readerBox string, o FeedOptions) (items []Item, m
 	if err != nil {
 		return nil, 0, err
 	}
-	c, _ := news.pick(at, o, s.ownOf(bp.key, o))
+	c, _ := news.pick(at, o, s.ownOf(x, o))
 	return c.Messages, c.More, nil
 }
 
@@ -183,7 +183,7 @@ func (t *tx) claimFeed(fp place, o FeedOptions) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	claim, through := news.pick(at, o, s.ownOf(t.p.key, o))
+	claim, through := news.pick(at, o, s.ownOf(t.idx, o))
 	if through == "" {
 		return claim, nil
 	}

@@ -136,16 +136,17 @@ func (n news) pick(at feedPlace, o FeedOptions, isOwn func(Party) bool) (c *Clai
 	return c, through
 }
 
-// ownOf tells a reader's own messages, also those that it sent before its box moved.
-func (s *Store) ownOf(readerBox string, o FeedOptions) func(Party) bool {
-	known := map[string]bool{readerBox: true}
+// ownOf tells a reader's own messages, also those that it sent before it went on
+// under another id.
+func (s *Store) ownOf(reader *index, o FeedOptions) func(Party) bool {
+	known := map[string]bool{reader.key: true}
 	return func(from Party) bool {
 		if o.Self != "" && from.SessionID == o.Self {
 			return true
 		}
 		own, ok := known[from.Box]
-		if !ok {
-			own = s.Resolve(from.Box) == readerBox
+		if !ok && reader.heir {
+			own = s.Resolve(from.Box) == reader.key
 			known[from.Box] = own
 		}
 		return own

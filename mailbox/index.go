@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // index is what a scan over a journal's hot part finds without decoding any line
@@ -20,6 +21,7 @@ type index struct {
 	feeds   []record // cursor, feed_claim, feed_unclaim
 	adopts  []string // boxes whose move into this one is not finished
 	movedTo string
+	heir    bool   // it goes on for the box of another session, as after /clear
 	maxID   []byte // greatest message id that the journal has known
 	top     []byte // greatest message id in what was scanned
 	bad     int    // lines that are no records
@@ -223,6 +225,7 @@ func (x *index) move(r record) {
 		x.adopts = append(without(x.adopts, n.Box), n.Box)
 	case recAdopted:
 		x.adopts = without(x.adopts, n.Box)
+		x.heir = x.heir || !strings.HasPrefix(n.Box, "p-")
 	}
 }
 

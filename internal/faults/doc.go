@@ -13,6 +13,9 @@
 //   - a task is closed once, and its requester told once;
 //   - no lock outlives its process.
 //
+// Beside that it looks at homes as they become: full ones (TestScale), old ones
+// (TestFiftyDays), and those of other releases and other users.
+//
 // By default the tests take seconds. PEERMUX_STRESS=1 makes it thousands of kills
 // and 16 writers of 1,000 messages, and takes minutes:
 //
