@@ -23,7 +23,7 @@ demo: build ## the main job with stand-in agents: no account, no client needed
 
 test: lint ## everything but the real clients
 	scripts/need-tmux
-	scripts/go-test -race -timeout 10m ./...
+	$(GO) test -race -timeout 15m ./...
 
 lint: ## gofmt, vet for the systems we build for, staticcheck
 	scripts/lint
