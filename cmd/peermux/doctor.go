@@ -50,7 +50,7 @@ func (a *app) patient() (doctor.Patient, error) {
 		return doctor.Patient{}, err
 	}
 	env, err := hookscripts.NewEnv(a.env, a.now, hookscripts.StablePath(os.Args[0], executable))
-	return doctor.Patient{Board: b, Client: env, Now: a.now}, err
+	return doctor.Patient{Board: b, Client: env, Now: a.now, WSL: doctor.OnWSL()}, err
 }
 
 func (a *app) report(findings []doctor.Finding, fixed []string, asJSON bool) error {

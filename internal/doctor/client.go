@@ -25,6 +25,19 @@ func tested(client string) (oldest, newest string) {
 	return "", ""
 }
 
+var threeNumbers = regexp.MustCompile(`\d+\.\d+\.\d+`)
+
+// untested reports whether a client's version is outside the tested ones, and words
+// those. A version that is not told, and a client that we know none of, is not.
+func untested(client, version string) (span string, outside bool) {
+	oldest, newest := tested(client)
+	version = threeNumbers.FindString(version)
+	if oldest == "" || version == "" {
+		return "", false
+	}
+	return "tested: " + oldest + " to " + newest, compare(version, oldest) < 0 || compare(version, newest) > 0
+}
+
 func setup(client string) string { return "peermux setup --client " + client }
 
 // client looks at one client: is it there, in a version we know, set up, and
@@ -152,7 +165,7 @@ func (e *examination) version(client string) {
 	if err != nil {
 		return // there is a folder of it, but no program on PATH: Found said so
 	}
-	if windowsSide(path) {
+	if strings.HasSuffix(strings.ToLower(path), ".exe") || windowsSide(path) {
 		e.find(Finding{Severity: Warning, Area: client, What: "the client is a Windows program; it cannot run Linux hooks", Evidence: path, Mend: "install the client inside WSL and put it first on PATH"})
 	}
 	ctx, cancel := context.WithTimeout(e.ctx, 10*time.Second)
@@ -160,22 +173,16 @@ func (e *examination) version(client string) {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
-	version := regexp.MustCompile(`\d+\.\d+\.\d+`).FindString(string(out))
+	version := threeNumbers.FindString(string(out))
 	if err != nil || version == "" {
 		e.find(Finding{Severity: Warning, Area: client, What: "does not tell its version", Evidence: fmt.Sprintf("%s --version: %v %s", path, err, firstLine(string(out)))})
 		return
 	}
-	oldest, newest := tested(client)
-	if compare(version, oldest) < 0 || compare(version, newest) > 0 {
-		e.find(Finding{Severity: Note, Area: client, What: "version " + version + " is outside what was tested", Evidence: "tested: " + oldest + " to " + newest, Mend: "watch the first wake with peermux wake NAME --explain"})
+	if span, outside := untested(client, version); outside {
+		e.find(Finding{Severity: Note, Area: client, What: "version " + version + " is outside what was tested", Evidence: span, Mend: "watch the first wake with peermux wake NAME --explain"})
 		return
 	}
 	e.find(Finding{Severity: OK, Area: client, What: "version " + version, Evidence: path})
-}
-
-// windowsSide reports whether a program lies on the Windows side of WSL.
-func windowsSide(path string) bool {
-	return strings.HasSuffix(strings.ToLower(path), ".exe") || strings.HasPrefix(path, "/mnt/c/") || strings.HasPrefix(path, "/mnt/d/")
 }
 
 func firstLine(s string) string {

@@ -42,6 +42,7 @@ type Patient struct {
 	Board  *switchboard.Board
 	Client hookscripts.Env
 	Now    func() time.Time
+	WSL    bool // this machine is Linux inside Windows
 }
 
 // Examine runs every check. A check that cannot look says so in a finding; it
@@ -49,6 +50,7 @@ type Patient struct {
 func Examine(ctx context.Context, p Patient) []Finding {
 	e := &examination{Patient: p, ctx: ctx}
 	e.files()
+	e.configs()
 	for _, client := range hookscripts.Clients() {
 		e.client(client)
 	}
@@ -56,6 +58,7 @@ func Examine(ctx context.Context, p Patient) []Finding {
 	e.tmux()
 	e.mail()
 	e.system()
+	e.wsl()
 	e.environment()
 	return e.findings
 }

@@ -83,6 +83,9 @@ func (e *examination) sessions() {
 		if s.SessionID == "" {
 			e.find(Finding{Severity: Warning, Area: "sessions", What: s.Name + " has no session id: it can be written to, but cannot send", Evidence: fmt.Sprintf("MCP server %d", s.PID), Mend: "ask it to call get_my_session, then claim_session"})
 		}
+		if span, outside := untested(s.Client.Kind, s.Client.Version); outside {
+			e.find(Finding{Severity: Note, Area: "sessions", What: fmt.Sprintf("%s runs %s %s, which was not tested", s.Name, s.Client.Kind, s.Client.Version), Evidence: span, Mend: "peermux wake " + s.Name + " --explain"})
+		}
 		if reason, since, held := e.Board.Waker.Held(s.Box); held {
 			e.find(Finding{Severity: Note, Area: "sessions", What: s.Name + " is not woken", Evidence: fmt.Sprintf("%s, for %s", reason, e.Now().Sub(since).Round(time.Second)), Mend: "peermux wake " + s.Name + " --explain"})
 		}
