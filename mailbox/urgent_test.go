@@ -110,6 +110,11 @@ func TestFeedSeen(t *testing.T) {
 	seen("passed by together with one that was shown", alice, second, false)
 	seen("the one that was shown", alice, third, true)
 
+	cleared := mailbox.SessionKey("cleared")
+	p.ok(p.Move(alice, cleared))
+	seen("before its owner went on as another session", cleared, third, true)
+	seen("passed by before that", cleared, second, false)
+
 	late := mailbox.SessionKey("late")
 	p.hear(late, mailbox.FeedOptions{})
 	seen("one who came later", late, third, false)
