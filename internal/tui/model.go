@@ -106,7 +106,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case opened:
 		m.mail, m.screen = msg, mailPage
 		m.cursor = min(m.cursor, max(0, len(msg.read.Messages)-1))
-		m.say("", msg.err)
+		if msg.err != nil {
+			m.say("", msg.err)
+		}
 	case told:
 		m.say(msg.text, msg.err)
 		return m, tea.Batch(m.list(), m.reopen())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"peermux/internal/agentsim"
 	"peermux/internal/screen"
 	"peermux/registry"
 )
@@ -45,8 +46,12 @@ func (b *syncBuffer) waitFor(t *testing.T, text string) {
 	t.Fatalf("no %q in:\n%s", text, b.String())
 }
 
-// TestMain lets the test program be the screen itself, on a terminal of its own.
+// TestMain lets the test program be the screen itself, on a terminal of its own, or
+// a stand-in agent.
 func TestMain(m *testing.M) {
+	if agentsim.Wanted() {
+		os.Exit(agentsim.Main())
+	}
 	if os.Getenv("TUI_TEST_HOME") != "" {
 		os.Exit(runScreen())
 	}
