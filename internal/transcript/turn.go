@@ -7,9 +7,12 @@ import (
 	"time"
 )
 
-// turnReach is how far back LastTurn looks. A turn that has written more since it
-// began is not recognised.
-const turnReach = 4 << 20
+// How far back LastTurn looks: a little first, since a turn that is over has ended
+// there. A turn that has written more since it began is not recognised.
+const (
+	turnNear  = 64 << 10
+	turnReach = 4 << 20
+)
 
 // TurnMark is where a Codex thread stands.
 type TurnMark struct {
@@ -33,10 +36,20 @@ func LastTurn(ctx context.Context, file string) (mark TurnMark, ok bool, err err
 	if err != nil {
 		return TurnMark{}, false, err
 	}
-	lines := newBackward(f, info.Size())
+	for near := int64(turnNear); ; near *= 8 {
+		mark, ok, err := lastTurn(ctx, f, max(info.Size()-near, 0), info.Size())
+		if ok || err != nil || near >= min(info.Size(), turnReach) {
+			return mark, ok, err
+		}
+	}
+}
+
+// lastTurn looks at what stands between two offsets.
+func lastTurn(ctx context.Context, r io.ReaderAt, from, to int64) (mark TurnMark, ok bool, err error) {
+	lines := newBackward(io.NewSectionReader(r, from, to-from), to-from)
 	for {
 		l, err := lines.next(ctx)
-		if errors.Is(err, io.EOF) || err == nil && info.Size()-l.start > turnReach {
+		if errors.Is(err, io.EOF) || err == nil && l.start == 0 && from > 0 { // the rest of a line
 			return TurnMark{}, false, nil
 		}
 		if err != nil {
