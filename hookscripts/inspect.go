@@ -27,6 +27,7 @@ type Inspection struct {
 	ServerStale bool   // it isn't the one that runs now
 
 	Problems []string // why the client doesn't run what is there
+	HooksOff bool     // Codex: features.hooks is false, so that none is even listed
 }
 
 // Installed reports whether any hook of ours is there.
@@ -122,6 +123,7 @@ func (e Env) inspectServer(in *Inspection, p part) error {
 		command, _ := doc.Value(append(codexServer(), "command")...)
 		in.Server, _ = command.(string)
 		if off, ok := doc.Value("features", "hooks"); ok && off == false {
+			in.HooksOff = true
 			in.Problems = append(in.Problems, p.path+": features.hooks is false")
 		}
 		if on, ok := doc.Value(append(codexServer(), "enabled")...); ok && on == false {

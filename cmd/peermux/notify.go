@@ -40,6 +40,7 @@ line here, and where you ask for it as a tmux message, a bell or on the desktop.
 				if err := n.check(); err != nil {
 					return err
 				}
+				fmt.Fprintf(a.err, "peermux: watching for sessions that wait for you for %s, and for mail to you; Ctrl-C ends it\n", *wait)
 				return notify.Watch(ctx, notify.Options{Board: b, Wait: *wait, Tell: n.tell})
 			}
 		},

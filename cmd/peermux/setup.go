@@ -241,6 +241,10 @@ func (s *setup) tilde(path string) string {
 
 // trust has Codex trust the hooks, once the person agreed.
 func (s *setup) trust(ctx context.Context) {
+	if in, err := hookscripts.Inspect(s.env, hookscripts.Codex); err == nil && in.HooksOff {
+		s.say("codex", "trust", "not asked for: Codex runs no hooks at all as it is set")
+		return // warn says which switch it is
+	}
 	if s.opts.DryRun {
 		s.app.notes([]string{"Codex would be asked to trust the hooks, after you agreed"})
 		return
