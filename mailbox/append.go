@@ -10,6 +10,9 @@ type AppendOptions struct {
 	// NoSync leaves out the fsync: the message then survives the death of any
 	// process, but perhaps not a power cut.
 	NoSync bool
+	// Notice is for a word of peermux itself to the owner of the box: it gets in even
+	// when the box is full.
+	Notice bool
 }
 
 // AppendResult of Append.
@@ -43,7 +46,11 @@ func (s *Store) Append(key string, m *Message, o AppendOptions) (AppendResult, e
 		if t.idx.movedTo != "" {
 			return false, nil
 		}
-		res.ID, err = t.message(msg)
+		if o.Notice {
+			res.ID, err = t.put(msg)
+		} else {
+			res.ID, err = t.message(msg)
+		}
 		return true, err
 	})
 	if err != nil {
@@ -55,11 +62,15 @@ func (s *Store) Append(key string, m *Message, o AppendOptions) (AppendResult, e
 	return res, nil
 }
 
-// message writes a prepared message.
+// message writes a prepared message if there is room for it.
 func (t *tx) message(m Message) (id string, err error) {
 	if err := t.room(&m); err != nil {
 		return "", err
 	}
+	return t.put(m)
+}
+
+func (t *tx) put(m Message) (id string, err error) {
 	if m.ID == "" {
 		m.ID = nextID(t.s.now(), string(t.idx.maxID))
 	}
@@ -114,9 +125,9 @@ type update struct {
 // again. Boxes can move while it walks; only damaged ones move in a ring for ever.
 const maxRing = 10
 
-// update runs change on a box under its lock, and when change is not done there,
+// update runs do on a box under its lock, and when it is not done there,
 // on the box that it moved to. A missing box without create is passed over.
-func (s *Store) update(key string, u update, change func(*tx) (done bool, err error)) error {
+func (s *Store) update(key string, u update, do func(*tx) (done bool, err error)) error {
 	seen := map[string]bool{}
 	for rings := 0; ; {
 		seen[key] = true
@@ -124,22 +135,10 @@ func (s *Store) update(key string, u update, change func(*tx) (done bool, err er
 		if err != nil {
 			return err
 		}
-		t, err := s.beginSettled(p, u.create)
-		if err != nil && u.create {
-			return err
-		} else if err != nil {
-			return absent(err)
-		}
-		if rings == maxRing {
-			t.idx.movedTo = ""
-		}
-		done, err := change(t)
-		if err != nil {
-			return t.abandon(err)
-		}
-		key = t.idx.movedTo
-		if err := t.end(u.sync && done); err != nil || done || key == "" {
-			return err
+		c := &change{update: u, lost: rings == maxRing, do: do}
+		s.together(p, c)
+		if key = c.movedTo; c.err != nil || c.done || key == "" {
+			return c.err
 		}
 		if seen[key] {
 			clear(seen)

@@ -108,18 +108,52 @@ func (s *Store) Claim(key string, o ClaimOptions) (*Claim, error) {
 	}
 	t.hurry = true
 	c := s.available(p, t.idx, o)
-	token := NewID(s.now())
-	var buf bytes.Buffer
-	for _, it := range c.Messages {
-		encode(&buf, note{T: recClaim, ID: it.ID, Claim: token, By: o.Reader, PID: o.PID, Start: o.Start, At: s.stamp()})
-	}
-	if err := t.write(buf.Bytes()); err != nil {
+	if err := t.claim(c, o); err != nil {
 		return nil, t.abandon(err)
 	}
-	c.commit = func(kind string, items []Item) error {
-		return s.commit(p.key, note{T: kind, Claim: token, By: o.Reader, Via: o.Via}, items)
-	}
 	return c, t.end(false)
+}
+
+// TakeAnswer claims the message that answers an own question and ends the question
+// with it, under one lock. The claim is empty, and the question stays open, when
+// the message is not in this box or is somebody else's.
+func (s *Store) TakeAnswer(key, ask string, o ClaimOptions) (*Claim, error) {
+	p, err := s.box(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.whoAmI(&o.PID, &o.Start); err != nil {
+		return nil, err
+	}
+	claim := &Claim{}
+	taking := &change{do: func(t *tx) (bool, error) {
+		t.hurry = true
+		claim = s.available(p, t.idx, o)
+		if len(claim.Messages) == 0 {
+			return true, nil
+		}
+		return true, t.claim(claim, o, note{T: recAnswered, ID: ask, Answer: claim.Messages[0].ID, At: s.stamp()})
+	}}
+	s.together(p, taking)
+	return claim, taking.err
+}
+
+// claim writes that these messages are claimed, and what else there is to say, with
+// one call.
+func (t *tx) claim(c *Claim, o ClaimOptions, more ...note) error {
+	s, key := t.s, t.p.key
+	token := NewID(s.now())
+	var notes []note
+	for _, it := range c.Messages {
+		notes = append(notes, note{T: recClaim, ID: it.ID, Claim: token, By: o.Reader, PID: o.PID, Start: o.Start, At: s.stamp()})
+	}
+	if err := t.write(lines(append(notes, more...)...)); err != nil {
+		return err
+	}
+	c.commit = func(kind string, items []Item) error {
+		return s.commit(key, note{T: kind, Claim: token, By: o.Reader, Via: o.Via}, items)
+	}
+	return nil
 }
 
 // commit ends a claim where the messages are now: their box may have moved since.

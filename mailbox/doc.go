@@ -58,7 +58,8 @@
 //
 // # Showing
 //
-// [Store.Claim] is the only way to mail, for hook, tool, command and gateway alike.
+// [Store.Claim] is the only way to mail, for hook, tool, command and gateway alike,
+// besides [Store.TakeAnswer] for the answer to an own question.
 // It writes claims under the lock; the reader then writes its text out without the
 // lock, and records it with [Claim.Shown] once all of it is out. Two readers never
 // have the same message. A claim whose process is dead, or that is a minute old,
@@ -67,13 +68,16 @@
 // stood still for a minute, between writing its text and recording it.
 //
 // The replies to a question that a living process waits for are kept for that
-// process, which claims them with OnlyReplyTo. When it is dead, or has recorded the
+// process, which takes them with TakeAnswer. When it is dead, or has recorded the
 // end of the question, they are mail like any other.
 //
 // In a repository's box (r-…) shown counts for one reader, the session by. A
 // message there waits until it is answered or closed by anyone.
 //
 // # Durability
+//
+// Changes of one box that a process wants to make while it makes another one there
+// share the next transaction: lock, reading and fsync.
 //
 // Append, Broadcast, Close, Complete, Move and Retract return after fsync; the name
 // of a new journal is fsynced before its first record. Claims, showings, cursors

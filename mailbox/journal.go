@@ -154,22 +154,27 @@ func (t *tx) write(lines []byte) error {
 	return nil
 }
 
-// end gives the lock back, after a compaction when one is due, and then makes
-// what was written durable. Syncing without the lock lets writers share it.
+// end gives the lock back and then makes what was written durable. Syncing without
+// the lock lets writers share it.
 func (t *tx) end(sync bool) error {
+	compacted, err := t.release()
+	if err == nil && sync && !compacted {
+		err = t.sync()
+	}
+	return t.abandon(err)
+}
+
+// release gives the lock back, after a compaction when one is due; that has made
+// everything durable.
+func (t *tx) release() (compacted bool, err error) {
 	if t.due() {
 		// A failed compaction has changed nothing; the next writer tries again.
-		if compacted, _ := t.compact(); compacted {
-			return t.close()
-		}
-	}
-	if !sync {
-		return t.close()
+		compacted, _ = t.compact()
 	}
 	if err := unix.Flock(int(t.f.Fd()), unix.LOCK_UN); err != nil {
-		return fmt.Errorf("mailbox: %s: unlock: %w", t.p.path, errors.Join(err, t.close()))
+		return compacted, fmt.Errorf("mailbox: %s: unlock: %w", t.p.path, err)
 	}
-	return t.abandon(t.sync())
+	return compacted, nil
 }
 
 // sync makes what was written survive a power cut.

@@ -65,11 +65,6 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	same("queued")
-	for what, want := range map[string]bool{id: true, "nobody": false} {
-		if got, err := p.HasReplyTo(alice, what); err != nil || got != want {
-			t.Errorf("HasReplyTo(%s): %v, %v", what, got, err)
-		}
-	}
 	p.ok(p.Compact(alice))
 	same("compacted")
 	p.show(alice)

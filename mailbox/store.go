@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"peermux/internal/private"
 	"peermux/internal/proc"
 )
 
-// Store is the mail under one peermux home. It holds no descriptors and no state
-// between calls, so it is safe for concurrent use and needs no closing.
+// Store is the mail under one peermux home. It holds no descriptors and nothing
+// of a box between calls, so it is safe for concurrent use and needs no closing.
 type Store struct {
 	home string
 	now  func() time.Time
@@ -20,6 +21,9 @@ type Store struct {
 	// Alive tells whether the process pid with this start time still runs. Open
 	// sets it to the kernel's answer; tests may set it before first use.
 	Alive func(pid int, start string) bool
+
+	mu     sync.Mutex
+	queues map[string][]*change // by journal: those who wait for the one who runs changes
 }
 
 // Open returns the store under home without creating or reading anything there;

@@ -55,26 +55,6 @@ func (s *Store) Trace(key, id string) (Item, error) {
 	return found, nil
 }
 
-// HasReplyTo reports whether a box may hold an answer to the message id: a quick
-// look that is wrong only in saying yes.
-func (s *Store) HasReplyTo(key, id string) (bool, error) {
-	p, err := s.box(key)
-	if err != nil {
-		return false, err
-	}
-	v, err := s.peek(p, false)
-	if err != nil {
-		return false, err
-	}
-	data := v.hotData()
-	for line := range bytes.Lines(data) {
-		if bytes.Contains(line, []byte(`"reply_to"`)) && bytes.Contains(line, []byte(id)) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // about leaves of a whole journal the lines that name id, and those about moves.
 func about(v *snapshot, id string) *snapshot {
 	var out snapshot

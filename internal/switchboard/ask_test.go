@@ -329,6 +329,14 @@ func TestAskInboxFull(t *testing.T) {
 	if asks, err := k.board.Store.OpenAsks(ann.entry.Box); err != nil || len(asks) != 0 {
 		t.Errorf("still waiting: %+v, %v", asks, err)
 	}
+	// The peer is told who was refused, once.
+	for range 3 {
+		refused(t, ann.ask(context.Background(), switchboard.AskRequest{Target: "ben", Body: "?"}).wait().err, switchboard.CodeRateLimited)
+	}
+	told := ben.unseen()[mailbox.MaxUnshown:]
+	if len(told) == 0 || len(told) > 2 || told[0].From.Name != "peermux" || !strings.Contains(told[0].Body, "messages from ann") {
+		t.Errorf("ben was told %+v", told)
+	}
 	// The answer to a question that is being waited for gets in all the same.
 	for i := range mailbox.MaxUnshown {
 		m := mailbox.Message{Body: fmt.Sprint(i), From: mailbox.Party{Name: "filler", Box: "u-filler-0"}}

@@ -86,13 +86,16 @@ func (b *Board) tell(p parcel, occasion, text string) {
 	}
 	// A notice that does not get through must not turn the refusal, which the
 	// caller is waiting for, into something else.
-	_, _ = b.Store.Append(p.dest.key, &m, mailbox.AppendOptions{NoSync: true})
+	_, _ = b.Store.Append(p.dest.key, &m, mailbox.AppendOptions{NoSync: true, Notice: true})
 }
 
-// fullOrStorage words an append that failed. A full inbox is told to its owner
-// by the count that every read gives.
+// fullOrStorage words an append that failed. That the inbox is full is told to its
+// owner too, once an hour for each sender: the notice is found by the one who reads
+// what waits.
 func (b *Board) fullOrStorage(p parcel, err error) error {
 	if errors.Is(err, mailbox.ErrInboxFull) {
+		b.tell(p, "inbox "+b.Now().UTC().Truncate(time.Hour).Format(time.RFC3339), fmt.Sprintf(
+			"Your inbox was full, so peermux refused messages from %s, which was told so. Nothing more is taken until you have read some of your mail. No answer is needed.", p.actor.Name))
 		return refuse(CodeRateLimited, "the inbox of %s is full (%v); nothing was sent; wait until it has read its mail", p.dest.label(), err).
 			with("guard", "inbox")
 	}

@@ -139,13 +139,9 @@ func (v *vigil) followOwnMove() {
 // is open nobody else is given its answer, and a claim would run out while the
 // answers of others are waited for.
 func (v *vigil) lookForReply(q *inquiry) {
-	b := v.board
-	if may, err := b.Store.HasReplyTo(v.box, q.id); err == nil && !may {
-		return
-	}
 	// After a storage error the answer stays in the box, and the next look tries
 	// again.
-	items, _, err := b.Store.Peek(v.box, mailbox.ClaimOptions{Reader: v.actor.reader(), OnlyReplyTo: q.id, Limit: 1})
+	items, _, err := v.board.Store.Peek(v.box, mailbox.ClaimOptions{Reader: v.actor.reader(), OnlyReplyTo: q.id, Limit: 1})
 	if err == nil && len(items) > 0 {
 		q.over, q.answer = true, items[0].ID
 	}
@@ -159,20 +155,16 @@ func (v *vigil) takeAnswers() (over bool) {
 		if q.answer == "" {
 			continue
 		}
-		taking := &mailbox.Taking{Ask: q.id, ClaimOptions: mailbox.ClaimOptions{
+		claim, err := v.board.Store.TakeAnswer(v.box, q.id, mailbox.ClaimOptions{
 			Reader: v.actor.reader(), Via: viaAsk, OnlyIDs: []string{q.answer}, OnlyReplyTo: q.correlation(),
 			PID: v.actor.Process.PID, Start: v.actor.Process.Start,
-		}}
-		err := v.board.take(v.box, taking)
+		})
 		switch {
-		case taking.Claim != nil:
-			it := taking.Claim.Messages[0]
-			v.claims = append(v.claims, taking.Claim)
+		case err == nil && len(claim.Messages) > 0:
+			it := claim.Messages[0]
+			v.claims = append(v.claims, claim)
 			q.reply, q.state = answerOf(it), askAnswered
 			q.reply.Uncorrelated = it.ReplyTo != q.id
-			if err != nil {
-				v.notes = append(v.notes, err.Error())
-			}
 		case q.unread:
 			q.over, q.answer, q.unread = false, "", false
 			q.check = time.Time{}

@@ -58,7 +58,6 @@ type Board struct {
 	UserHome string
 
 	hearing hearing
-	counter counter
 }
 
 // Place is where a board works and what it is told about the process it works in.
