@@ -59,19 +59,25 @@ func (w *Waker) BroadcastsWake() (bool, error) {
 	return err == nil && c.Broadcast.Wake == broadcastHigh, err
 }
 
-// waits reports whether anything is unshown in the box, whose session may be
-// running.
+// waits is unshown for a box whose session may be running.
 func (w *Waker) waits(box string) bool {
-	e := registry.Entry{Box: box}
-	if live, err := w.Registry.Peek(); err == nil { // else only its mail counts
-		for _, other := range live {
-			if other.Box == box {
-				e = other
-			}
+	if n, err := w.Store.Pending(box); err != nil || n > 0 {
+		return err == nil
+	}
+	if allowed, err := w.BroadcastsWake(); err != nil || !allowed {
+		return false
+	}
+	live, err := w.Registry.Peek()
+	if err != nil {
+		return false
+	}
+	for _, e := range live {
+		if e.Box == box {
+			n, err := w.urgent(e)
+			return err == nil && n > 0
 		}
 	}
-	u, err := w.unshownNow(e)
-	return err == nil && !u.none()
+	return false
 }
 
 // unshownNow is unshown with the permission as it is now.

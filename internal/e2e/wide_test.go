@@ -38,6 +38,7 @@ func TestWide(t *testing.T) {
 			t.Errorf("the announcement came back to its own repository %d times", n)
 		}
 	})
+	t.Run("mail for both worktrees", func(t *testing.T) { sharedMail(t, w) })
 	t.Run("project", func(t *testing.T) { toTheProject(t, w) })
 	t.Run("group", func(t *testing.T) { toTheGroup(t, w) })
 	t.Run("global", func(t *testing.T) { toTheMachine(t, w) })
@@ -144,6 +145,29 @@ func repositoryMail(t *testing.T, w *wide, mail, id string) {
 	w.b.in(w.lib, func() { w.b.peermuxOK(t, "done", id, "--box", "repo:lib") })
 	w.third.clear(t)
 	none(t, mail, w.third)
+}
+
+// sharedMail: both worktrees are shown the mail for their repository, and the one
+// that closes it closes it for both.
+func sharedMail(t *testing.T, w *wide) {
+	mail := word(t, "shared")
+	var sent struct {
+		MessageID string `json:"message_id"`
+	}
+	must(t, json.Unmarshal([]byte(w.b.peermuxOK(t, "send", "repo:"+w.b.work, mail, "--json")), &sent))
+	pair := []*session{w.main, w.fix}
+	for _, s := range pair {
+		s.say(t, "next [[say next]]")
+	}
+	for _, s := range pair {
+		s.waitTold(t, 10*time.Second, mail)
+		s.waitIdle(t, 20*time.Second)
+		s.once(t, mail)
+	}
+	w.main.say(t, "close "+call("complete_work", "message_id", sent.MessageID, "body", "mended")+" [[say closed]]")
+	w.main.waitIdle(t, 20*time.Second)
+	w.fix.clear(t)
+	none(t, mail, w.third, w.fix)
 }
 
 // toTheProject: both worktrees hear it in the middle of their turns, once; another
