@@ -307,17 +307,23 @@ func (s *session) beforeTool(t *testing.T) (mail string) {
 	t.Helper()
 	s.say(t, "wait [[delay 4]] "+s.shell("tail -f /dev/null")+" [[say never]]")
 	mail = s.post(t)
-	eventually(t, 20*time.Second, "PreToolUse to show the mail", func() bool {
-		boxes, err := filepath.Glob(filepath.Join(s.b.home, ".peermux", "boxes", "*", "journal.jsonl"))
+	s.b.waitShown(t, mail, "PreToolUse")
+	return mail
+}
+
+// waitShown waits until a journal says that an event has put mail out.
+func (b *bench) waitShown(t *testing.T, mail, event string) {
+	t.Helper()
+	eventually(t, 20*time.Second, event+" to show the mail", func() bool {
+		boxes, err := filepath.Glob(filepath.Join(b.home, ".peermux", "boxes", "*", "journal.jsonl"))
 		must(t, err)
 		for _, box := range boxes {
 			raw, err := os.ReadFile(box)
 			must(t, err)
 			if _, after, sent := strings.Cut(string(raw), mail); sent {
-				return strings.Contains(after, `"via":"PreToolUse"`)
+				return strings.Contains(after, fmt.Sprintf(`"via":%q`, event))
 			}
 		}
 		return false
 	})
-	return mail
 }
