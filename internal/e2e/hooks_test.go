@@ -233,13 +233,14 @@ func hookSubthread(t *testing.T, s *session) {
 	must(t, err)
 	s.say(t, `delegate [[tool tool_search {"query":"spawn sub-agents"}]] [[tool multi_agent_v1__spawn_agent `+string(raw)+"]] [[say delegated]]")
 	s.waitScreen(t, 20*time.Second, `^• delegated`)
+	s.statusIs(t, "idle", "") // its Stop has looked for mail
 	mail := s.post(t)
 	eventually(t, 30*time.Second, "the subagent to end", func() bool {
 		return slices.ContainsFunc(s.b.model.Requests(), func(q mockmodel.Request) bool { return q.Answer.Say == end })
 	})
 	for _, q := range s.b.model.Requests() {
-		if q.Told(mail) > 0 {
-			t.Errorf("the thread %s got the mail: %s", q.Session, around(string(q.Body), mail))
+		if q.Session != s.id() && q.Told(mail) > 0 {
+			t.Errorf("a subagent got the mail: %s", around(string(q.Body), mail))
 		}
 	}
 	s.say(t, "next [[say after-subagent]]")
