@@ -48,8 +48,9 @@ vuln: ## known vulnerabilities; needs the database, says so when it cannot be re
 release: ## linux and darwin, amd64 and arm64, with checksums and an SBOM, into dist/
 	scripts/release "$(VERSION)"
 
-picture: build ## the README's picture, recorded from the demo
+picture: build ## the README's pictures: the demo, and top among stand-in agents
 	$(GO) run ./scripts/picture docs/pictures/demo.svg bin/peermux demo
+	$(GO) run ./scripts/picture -top docs/pictures/top.svg bin/peermux
 
 clean:
 	rm -rf bin dist

@@ -1,9 +1,12 @@
-// Command picture records what a program prints on a terminal and writes it as
-// an SVG: picture OUT.svg PROGRAM [ARG…]. The README's picture is made by it
-// (make picture), so it shows what really happened.
+// Command picture records what a program prints on a terminal and writes it as an
+// SVG. The README's pictures are made by it (make picture), so they show what really
+// happened:
 //
-// It understands what a line-by-line program prints: text, newlines and SGR
-// attributes. Full-screen programs are not its business.
+//	picture OUT.svg PROGRAM [ARG…]   a program that prints line by line, whole
+//	picture -top OUT.svg PEERMUX     peermux top among stand-in agents, at one moment
+//
+// It understands text, newlines and SGR attributes; of a full-screen program tmux
+// gives just these.
 package main
 
 import (
@@ -20,25 +23,29 @@ import (
 )
 
 const (
-	columns    = 108
+	columns    = 108 // of a program that prints line by line
 	cellWidth  = 8.4
 	lineHeight = 20
 	margin     = 20
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: picture OUT.svg PROGRAM [ARG…]")
+	args, take := os.Args[1:], record
+	if len(args) > 0 && args[0] == "-top" {
+		args, take = args[1:], recordTop
+	}
+	if len(args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: picture [-top] OUT.svg PROGRAM [ARG…]")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2:]); err != nil {
+	if err := run(args[0], args[1:], take); err != nil {
 		fmt.Fprintln(os.Stderr, "picture: error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out string, program []string) error {
-	text, err := record(program)
+func run(out string, program []string, take func([]string) (string, error)) error {
+	text, err := take(program)
 	if err != nil {
 		return err
 	}
@@ -65,28 +72,34 @@ func record(program []string) (string, error) {
 
 // look is how text is drawn.
 type look struct {
-	bold, dim bool
-	colour    string
+	bold, dim, reverse bool
+	colour             string
 }
 
 const (
 	ink   = "#d8dee9"
 	faint = "#7f8896"
+	card  = "#1d2129"
 )
 
 // draw lays the lines out on a dark card.
 func draw(text string) []byte {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
-	width := columns*cellWidth + 2*margin
+	wide := columns
+	for _, l := range lines {
+		wide = max(wide, ansi.StringWidth(l))
+	}
+	width := float64(wide)*cellWidth + 2*margin
 	height := len(lines)*lineHeight + 2*margin
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" viewBox="0 0 %.0f %d">`+"\n", width, height, width, height)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="10" fill="#1d2129"/>`+"\n")
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="10" fill="%s"/>`+"\n", card)
 	fmt.Fprintf(&b, `<g font-family="ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="%s" xml:space="preserve">`+"\n", ink)
 	at := look{colour: ink}
 	for i, line := range lines {
-		fmt.Fprintf(&b, `<text y="%d">`, margin+15+i*lineHeight)
-		at = drawLine(&b, line, at)
+		y := margin + 15 + i*lineHeight
+		fmt.Fprintf(&b, `<text y="%d">`, y)
+		at = drawLine(&b, y, line, at)
 		b.WriteString("</text>\n")
 	}
 	b.WriteString("</g>\n</svg>\n")
@@ -95,11 +108,15 @@ func draw(text string) []byte {
 
 // drawLine writes one line in runs of one look. Each run says where it starts,
 // so that columns hold whatever font the reader has.
-func drawLine(b *bytes.Buffer, line string, at look) look {
+func drawLine(b *bytes.Buffer, y int, line string, at look) look {
 	var state byte
 	parser := ansi.NewParser()
 	column, run, start := 0, "", 0
 	flush := func() {
+		if at.reverse {
+			fmt.Fprintf(b, `</text><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/><text y="%d">`, margin+float64(start)*cellWidth, y-15,
+				float64(ansi.StringWidth(run))*cellWidth, lineHeight, at.colour, y)
+		}
 		if strings.TrimSpace(run) != "" {
 			fmt.Fprintf(b, `<tspan x="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</tspan>`, margin+float64(start)*cellWidth,
 				float64(ansi.StringWidth(run))*cellWidth, at.attributes(), html.EscapeString(run))
@@ -129,6 +146,9 @@ func (l look) attributes() string {
 	if l.dim && l.colour == ink {
 		l.colour = faint
 	}
+	if l.reverse {
+		l.colour = card
+	}
 	if l.colour != ink {
 		out += fmt.Sprintf(` fill="%s"`, l.colour)
 	}
@@ -149,8 +169,12 @@ func (l look) apply(params ansi.Params) look {
 			l.bold = true
 		case n == 2:
 			l.dim = true
+		case n == 7:
+			l.reverse = true
 		case n == 22:
 			l.bold, l.dim = false, false
+		case n == 27:
+			l.reverse = false
 		case n == 39:
 			l.colour = ink
 		case n >= 30 && n <= 37:
