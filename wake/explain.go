@@ -23,8 +23,8 @@ func (w *Waker) Explain(ctx context.Context, e registry.Entry) Result {
 	x := &explanation{attempt: a}
 	x.general()
 	r, stop := a.preflight()
-	if w.Mode == ModeOff {
-		r, stop = Result{Outcome: NoRoute, Reason: "waking is switched off (PEERMUX_WAKE=off)"}, true
+	if why := w.off(); why != "" {
+		r, stop = Result{Outcome: NoRoute, Reason: why}, true
 	}
 	planned := x.plan(ctx)
 	if !stop {

@@ -209,7 +209,7 @@ func TestStates(t *testing.T) {
 		if got := r.waker.Wake(context.Background(), r.entry, Options{Urgency: "low"}); got.Outcome != NotNeeded {
 			t.Errorf("urgency low: got %+v", got)
 		}
-		for mode, want := range map[string]Outcome{ModeOff: NoRoute, ModeNative: NoRoute} {
+		for mode, want := range map[string]Outcome{ModeOff: NoRoute, "Off": NoRoute, ModeNative: NoRoute} {
 			w := *r.waker
 			w.Mode = mode
 			if got := w.Wake(context.Background(), r.entry, Options{}); got.Outcome != want {

@@ -91,7 +91,19 @@ type Waker struct {
 	Registry *registry.Registry
 	Env      func(string) string // the caller's environment
 	Now      func() time.Time
-	Mode     string // auto (or ""), native, tmux, off
+	Mode     string // auto (or ""), native, tmux, off; anything else is off too
+}
+
+// off says why nobody is woken at all; empty where sessions are. A word that means
+// nothing may have been meant as off.
+func (w *Waker) off() string {
+	switch w.Mode {
+	case "", ModeAuto, ModeNative, ModeTmux:
+		return ""
+	case ModeOff:
+		return "waking is switched off (PEERMUX_WAKE=off)"
+	}
+	return fmt.Sprintf("waking is switched off: PEERMUX_WAKE=%q is none of auto, native, tmux and off", w.Mode)
 }
 
 // Options of one wake.
@@ -104,8 +116,8 @@ type Options struct {
 // is known: at once when there is nothing to do, after a few seconds at most when
 // a route has to be proven. A held wake is recorded, and Retry takes it up again.
 func (w *Waker) Wake(ctx context.Context, e registry.Entry, o Options) Result {
-	if w.Mode == ModeOff {
-		return Result{Outcome: NoRoute, Reason: "waking is switched off (PEERMUX_WAKE=off)"}
+	if why := w.off(); why != "" {
+		return Result{Outcome: NoRoute, Reason: why}
 	}
 	if o.Urgency == "low" {
 		return Result{Outcome: NotNeeded, Reason: "urgency low never wakes"}
@@ -166,7 +178,7 @@ func (w *Waker) Retry(ctx context.Context, e registry.Entry) (Result, time.Durat
 	if err != nil {
 		return Result{Outcome: Failed, Reason: err.Error()}, lastRetry
 	}
-	if !rec.Wanted || w.Mode == ModeOff {
+	if !rec.Wanted || w.off() != "" {
 		return Result{Outcome: NotNeeded, Reason: "no wake is wanted"}, 0
 	}
 	if wait := w.retryIn(e, rec); wait > 0 {

@@ -64,7 +64,7 @@ func wrongWake(value string) string {
 	if slices.Contains([]string{wake.ModeAuto, wake.ModeNative, wake.ModeTmux, wake.ModeOff}, value) {
 		return ""
 	}
-	return "is none of auto, native, tmux and off; sessions are woken as with auto"
+	return "is none of auto, native, tmux and off; nobody is woken"
 }
 
 func wrongReach(value string) string {
