@@ -37,14 +37,17 @@ const (
 	// staleAfter is longer than a turn goes on without a tool call that begins or
 	// ends.
 	staleAfter = 30 * time.Minute
+	// startSlack is how long before a session's server a turn of the same process
+	// may have begun: Codex starts the server when it opens the thread.
+	startSlack = 10 * time.Second
 )
 
 // StatusOf tells what a session is doing, from the best witness there is. A
 // status that is not understood is Unknown, and nothing weaker is asked instead.
 //
-// Where the client has no record, a "working" that nothing has renewed for half an
-// hour is taken for the trace of a turn that ended without a hook. A "waiting" is
-// believed at any age: a dialog may stand open for days.
+// Where the client has no record, a word from an earlier process of the session is
+// not believed, nor a "working" that nothing has renewed for half an hour: that is
+// the trace of a turn that ended without a hook. A dialog may stand open for days.
 func StatusOf(e registry.Entry, r *registry.Registry, f StatusFacts) Status {
 	if e.Client.Kind == registry.Claude {
 		s, err := ReadClaudeSession(ClaudeDir(f.Env), e.Client.PID)
@@ -58,6 +61,7 @@ func StatusOf(e registry.Entry, r *registry.Registry, f StatusFacts) Status {
 		return Status{Word: word, Source: FromHooks, Since: at}
 	}
 	turn, recorded := codexTurn(e, f.Env)
+	stale := at.Before(e.StartedAt.Add(-startSlack)) || word == registry.Working && age >= staleAfter
 	switch {
 	case recorded && !turn.Running:
 		return Status{Word: registry.Idle, Source: FromClient, Since: later(turn.At, at)}
@@ -65,7 +69,7 @@ func StatusOf(e registry.Entry, r *registry.Registry, f StatusFacts) Status {
 		return Status{Word: registry.Working, Source: FromClient, Since: turn.At}
 	case word == registry.Unknown:
 		return Status{Word: registry.Unknown, Source: FromNobody}
-	case word == registry.Working && age >= staleAfter && !recorded:
+	case stale && !recorded:
 		return Status{Word: registry.Unknown, Source: FromAge, Since: at}
 	}
 	return Status{Word: word, Source: FromHooks, Since: at}
@@ -84,9 +88,8 @@ func codexTurn(e registry.Entry, env func(string) string) (turn transcript.TurnM
 		return turn, false
 	}
 	turn, ok, err := transcript.LastTurn(context.Background(), file)
-	// Codex starts the session's server when it opens the thread. A turn that
-	// began before and has no end was killed with its process.
-	if err != nil || !ok || turn.Running && turn.At.Before(e.StartedAt) {
+	// A turn that began in an earlier process and has no end was killed with it.
+	if err != nil || !ok || turn.Running && turn.At.Before(e.StartedAt.Add(-startSlack)) {
 		return turn, false
 	}
 	return turn, true

@@ -127,7 +127,9 @@ func TestStatusOfCodexTurns(t *testing.T) {
 		{"a dialog stands open", began, "waiting", 20 * time.Second, time.Hour, Status{registry.Waiting, FromHooks, "", now.Add(-20 * time.Second)}},
 		{"no hooks, a turn", began, "", 0, time.Hour, Status{registry.Working, FromClient, "", turnAt}},
 		{"no hooks, no turn", complete, "", 0, time.Hour, Status{registry.Idle, FromClient, "", turnAt}},
-		{"killed in its turn, and resumed", began, "working", staleAfter, time.Second, Status{registry.Unknown, FromAge, "", now.Add(-staleAfter)}},
+		{"killed in its turn, and resumed", began, "working", 50 * time.Second, time.Second, Status{registry.Unknown, FromAge, "", now.Add(-50 * time.Second)}},
+		{"killed in a dialog, and resumed", began, "waiting", 50 * time.Second, time.Second, Status{registry.Unknown, FromAge, "", now.Add(-50 * time.Second)}},
+		{"started with a prompt", began, "working", 50 * time.Second, 55 * time.Second, Status{registry.Working, FromHooks, "", now.Add(-50 * time.Second)}},
 		{"before the first turn", "", "", 0, time.Hour, Status{registry.Unknown, FromNobody, "", time.Time{}}},
 	}
 	for _, tt := range tests {

@@ -229,7 +229,7 @@ func hookSubagent(t *testing.T, s *session) {
 // that go on when the session's turn has ended.
 func hookSubthread(t *testing.T, s *session) {
 	end := word(t, "inner")
-	raw, err := json.Marshal(map[string]string{"message": "inner " + s.shell("sleep 4; echo slept") + " " + s.shell("echo more") + " [[say " + end + "]]"})
+	raw, err := json.Marshal(map[string]string{"message": "inner " + s.shell("sleep 6; echo slept") + " " + s.shell("echo more") + " [[say " + end + "]]"})
 	must(t, err)
 	s.say(t, `delegate [[tool tool_search {"query":"spawn sub-agents"}]] [[tool multi_agent_v1__spawn_agent `+string(raw)+"]] [[say delegated]]")
 	s.waitScreen(t, 20*time.Second, `^• delegated`)
