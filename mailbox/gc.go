@@ -22,7 +22,9 @@ type BoxInfo struct {
 	Unshown int       `json:"unshown"`
 	Open    int       `json:"open"`
 	LastAt  time.Time `json:"last_at"` // when its journal last changed
-	MovedTo string    `json:"moved_to,omitempty"`
+	// To is whom the latest of those messages was sent to.
+	To      Party  `json:"to,omitzero"`
+	MovedTo string `json:"moved_to,omitempty"`
 }
 
 // Boxes describes every box. It changes nothing. A box that cannot be read does not
@@ -75,11 +77,15 @@ func (s *Store) info(p place) (BoxInfo, error) {
 		if !ok {
 			return
 		}
-		if it.waits(p.repo) {
+		waits, open := it.waits(p.repo), it.Open(p.repo)
+		if waits {
 			info.Unshown++
 		}
-		if it.Open(p.repo) {
+		if open {
 			info.Open++
+		}
+		if waits || open {
+			info.To = it.To
 		}
 	})
 	return info, nil

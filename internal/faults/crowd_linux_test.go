@@ -123,16 +123,6 @@ func (h *crowdedHome) talk(t *testing.T, e registry.Entry) {
 	write(t, filepath.Join(h.user, ".claude", "projects", folder, e.SessionID+".jsonl"), text.Bytes())
 }
 
-func write(t *testing.T, path string, data []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // sleepers are processes that live as long as the test.
 func sleepers(t *testing.T, n int) (ids []proc.ID) {
 	t.Helper()

@@ -51,6 +51,17 @@ func oldHome(t *testing.T) string {
 	return home
 }
 
+// write makes a file and its folders.
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // boardOf is the switchboard over a home, and the fixture's session as it acts there.
 func boardOf(t *testing.T, home string, now time.Time) (*switchboard.Board, switchboard.Actor) {
 	t.Helper()

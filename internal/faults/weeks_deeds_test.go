@@ -32,9 +32,8 @@ type agent struct {
 type repo struct {
 	root string
 	from int // day from which on somebody works there
-	// due are announcements that nobody there has been shown. It is nil until then.
-	due     map[string]bool
-	entered bool
+	// due are announcements that nobody there has been shown.
+	due map[string]bool
 }
 
 // letter is a message that was accepted.

@@ -28,7 +28,7 @@ func (b *Board) Count(_ context.Context, exclude string) (CountResult, error) {
 		if box.Unshown == 0 && box.Open == 0 {
 			continue
 		}
-		owner := b.ownerOf(box.Key, live)
+		owner := b.ownerOf(box, live)
 		owners = append(owners, owner)
 		named[owner.label()]++
 		res.Boxes = append(res.Boxes, CountRow{Box: box.Key, Unshown: box.Unshown, Open: box.Open})
@@ -50,14 +50,11 @@ func (b *Board) Count(_ context.Context, exclude string) (CountResult, error) {
 	return res, nil
 }
 
-// ownerOf is whose box this is: the session that has it now, else whom its latest
-// mail was sent to.
-func (b *Board) ownerOf(key string, live []registry.Entry) dest {
-	party := mailbox.Party{}
-	if st, err := b.Store.State(key); err == nil && len(st.Items) > 0 {
-		party = st.Items[len(st.Items)-1].To
-	}
-	party.Box = key
+// ownerOf is whose box this is: the session that has it now, else whom its mail was
+// sent to.
+func (b *Board) ownerOf(box mailbox.BoxInfo, live []registry.Entry) dest {
+	party := box.To
+	party.Box = box.Key
 	return b.destOf(party, live)
 }
 
