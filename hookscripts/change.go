@@ -17,7 +17,8 @@ import (
 // Options says what to do.
 type Options struct {
 	Clients []string // claude, codex
-	DryRun  bool     // write nothing; Change.Diff shows what would be done
+	DryRun  bool     // write nothing; Change.Diff, or the draft, shows what would be done
+	Draft   *Draft   // of a dry run that takes several steps; nil: each stands alone
 	// Approve lets peermux's own tools run without the client asking each time.
 	Approve bool
 }
@@ -68,10 +69,13 @@ const waitForClaude = 12 * time.Second
 
 // apply runs one edit of the part's file, under Claude Code's lock where there
 // is one, or only works out the difference.
-func (p part) apply(ctx context.Context, e Env, dry bool, edit func(userfile.Content) (userfile.Content, error)) (before, after userfile.Content, err error) {
-	if dry {
-		if before, err = userfile.Read(p.path); err == nil {
+func (p part) apply(ctx context.Context, e Env, o Options, edit func(userfile.Content) (userfile.Content, error)) (before, after userfile.Content, err error) {
+	if o.DryRun {
+		if before, err = o.Draft.read(p.path); err == nil {
 			after, err = edit(before)
+		}
+		if err == nil {
+			o.Draft.write(p.path, before, after)
 		}
 		return before, after, p.explain(err)
 	}
@@ -104,7 +108,7 @@ func (p part) explain(err error) error {
 func (p part) install(ctx context.Context, e Env, o Options) (Change, error) {
 	c := Change{Client: p.client, What: p.what, File: p.path}
 	had, copied := false, false
-	before, after, err := p.apply(ctx, e, o.DryRun, func(f userfile.Content) (userfile.Content, error) {
+	before, after, err := p.apply(ctx, e, o, func(f userfile.Content) (userfile.Content, error) {
 		var err error
 		if had, err = p.has(f.Data); err != nil {
 			return f, err
@@ -137,7 +141,7 @@ func (p part) install(ctx context.Context, e Env, o Options) (Change, error) {
 		c.Did = Added
 	}
 	c.Note = p.note(after.Data)
-	return p.finish(c, o.DryRun, before, after), nil
+	return p.finish(c, o, before, after), nil
 }
 
 // keepCopy puts the file's text beside it before the first thing of ours goes
@@ -165,7 +169,7 @@ func (p part) keepCopy(f userfile.Content) (copied bool, err error) {
 func (p part) remove(ctx context.Context, e Env, o Options) (Change, error) {
 	c := Change{Client: p.client, What: p.what, File: p.path}
 	left := false
-	before, after, err := p.apply(ctx, e, o.DryRun, func(f userfile.Content) (userfile.Content, error) {
+	before, after, err := p.apply(ctx, e, o, func(f userfile.Content) (userfile.Content, error) {
 		first, err := userfile.Read(p.backup())
 		if err != nil {
 			return f, err
@@ -189,7 +193,7 @@ func (p part) remove(ctx context.Context, e Env, o Options) (Change, error) {
 			return c, err
 		}
 	}
-	return p.finish(c, o.DryRun, before, after), nil
+	return p.finish(c, o, before, after), nil
 }
 
 // without is the file without the part: the text before us when only we
@@ -213,11 +217,11 @@ func (p part) without(f, first userfile.Content) (userfile.Content, error) {
 	return userfile.Content{Data: text, Exists: first.Exists || len(text) > 0}, nil
 }
 
-func (p part) finish(c Change, dry bool, before, after userfile.Content) Change {
+func (p part) finish(c Change, o Options, before, after userfile.Content) Change {
 	if _, err := os.Stat(p.backup()); err == nil {
 		c.Backup = p.backup()
 	}
-	if dry && !before.Equal(after) {
+	if o.DryRun && o.Draft == nil && !before.Equal(after) {
 		c.Diff = string(diff.Diff(p.path, before.Data, p.path, after.Data))
 	}
 	return c

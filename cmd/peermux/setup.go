@@ -96,11 +96,13 @@ func (s *setup) run(ctx context.Context, a *app, args []string) error {
 	if err := s.choose(); err != nil {
 		return err
 	}
+	s.opts.Draft = hookscripts.NewDraft()
 	if s.remove {
 		s.undo(ctx)
 	} else {
 		s.do(ctx)
 	}
+	fmt.Fprint(a.out, s.opts.Draft.Diff())
 	if len(s.left) > 0 {
 		fmt.Fprintln(a.out, "\nleft to do:")
 		for _, l := range s.left {
@@ -195,9 +197,8 @@ func (s *setup) step(ctx context.Context, do step) {
 		s.failed = append(s.failed, err)
 	}
 	for _, c := range changes {
-		if c.Diff != "" {
-			fmt.Fprint(s.app.out, c.Diff)
-			continue
+		if s.opts.DryRun && (c.Did == hookscripts.Added || c.Did == hookscripts.Updated || c.Did == hookscripts.Removed) {
+			continue // the draft shows it
 		}
 		s.changed = s.changed || c.Did == hookscripts.Added || c.Did == hookscripts.Updated
 		s.say(c.Client, c.What, s.sentence(c))

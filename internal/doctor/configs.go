@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"peermux/hookscripts"
@@ -16,15 +17,31 @@ import (
 // asked for.
 func (e *examination) configs() {
 	home := e.Board.Home
-	if err := wake.CheckFile(home); err != nil {
-		e.find(Finding{Severity: Error, Area: "files", What: "wake.toml is wrong: none of it counts", Evidence: err.Error(), Mend: "correct " + filepath.Join(home, "wake.toml")})
+	if path := filepath.Join(home, "wake.toml"); ours(path) {
+		if err := wake.CheckFile(home); err != nil {
+			e.find(Finding{Severity: Error, Area: "files", What: "wake.toml is wrong: none of it counts", Evidence: err.Error(), Mend: "correct " + path})
+		}
 	}
-	if _, err := project.LoadGroups(home); err != nil {
-		e.find(Finding{Severity: Error, Area: "files", What: "groups.json is damaged: no project is in a group", Evidence: err.Error(), Mend: "remove " + filepath.Join(home, "groups.json") + ", then peermux group NAME in each project"})
+	if path := filepath.Join(home, "groups.json"); ours(path) {
+		if _, err := project.LoadGroups(home); err != nil {
+			e.find(Finding{Severity: Error, Area: "files", What: "groups.json is damaged: no project is in a group", Evidence: err.Error(), Mend: "remove " + path + ", then peermux group NAME in each project"})
+		}
+	}
+	remembered, err := filepath.Glob(filepath.Join(home, "fleets", "*.json"))
+	if err != nil || slices.ContainsFunc(remembered, func(path string) bool { return !ours(path) }) {
+		return
 	}
 	for _, err := range fleet.Check(home) {
 		e.find(Finding{Severity: Warning, Area: "files", What: "what peermux up started cannot be read", Evidence: err.Error(), Mend: "end its panes by hand, then remove that file"})
 	}
+}
+
+// ours reports whether a file is there and the user's alone. What is not has a
+// finding already, and reading it the usual way would tighten its mode, which is for
+// Fix to do.
+func ours(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && exposed(info) == ""
 }
 
 // wsl looks for what WSL cannot join: the Windows side keeps no locks and modes that

@@ -122,6 +122,18 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
+// Looking tightens nothing: that is for Fix.
+func TestExamineChangesNoMode(t *testing.T) {
+	p := patient(t)
+	for _, name := range []string{"wake.toml", "groups.json"} {
+		path := filepath.Join(p.Board.Home, name)
+		check(t, os.WriteFile(path, []byte("{"), 0o600))
+		check(t, os.Chmod(path, 0o644))
+	}
+	finds(t, p, Error, "2 files are not yours alone")
+	finds(t, p, Error, "2 files are not yours alone")
+}
+
 // The facts of WSL are given, since this machine is none.
 func TestWSL(t *testing.T) {
 	p := patient(t)
