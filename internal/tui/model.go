@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"peermux/internal/switchboard"
@@ -57,7 +56,7 @@ type model struct {
 	cursor int // in the mailbox
 	root   string
 
-	input   textinput.Model
+	input   input
 	asking  prompt
 	aim     switchboard.SessionRow // whom the input is for
 	letter  switchboard.Mail       // the message it is about
@@ -66,15 +65,13 @@ type model struct {
 }
 
 func newModel(ctx context.Context, o Options) *model {
-	in := textinput.New()
-	in.Prompt = ""
 	scope := o.Scope
 	if scope == "" {
 		scope = switchboard.ScopeProject
 	}
 	return &model{
 		ctx: ctx, board: o.Board, actor: o.Actor, now: o.Now, strip: o.Strip, env: o.Environ,
-		scope: scope, input: in, previewMode: switchboard.ModeAuto, width: 80, height: 24,
+		scope: scope, previewMode: switchboard.ModeAuto, width: 80, height: 24,
 	}
 }
 
@@ -84,7 +81,6 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		m.input.SetWidth(max(10, m.width-20))
 	case changed:
 		return m, m.list()
 	case aged:

@@ -21,14 +21,14 @@ func (m *model) mailLines(room int) []string {
 	lines := []string{m.rule(title)}
 	messages := m.mail.read.Messages
 	if len(messages) == 0 {
-		return append(lines, st.dim.Render("no mail"))
+		return append(lines, st.dim.Styled("no mail"))
 	}
 	list := max(2, room/2)
 	first := max(0, m.cursor-list+1)
 	for i := first; i < len(messages) && i < first+list; i++ {
 		line := m.mailLine(messages[i])
 		if i == m.cursor {
-			line = st.cursor.Render(pad(line, m.width))
+			line = st.cursor.Styled(pad(line, m.width))
 		}
 		lines = append(lines, line)
 	}
@@ -38,7 +38,7 @@ func (m *model) mailLines(room int) []string {
 	}
 	lines = append(lines, m.rule(mail.MessageID))
 	if mail.Subject != "" {
-		lines = append(lines, st.bold.Render(frame.Line(mail.Subject, m.width)))
+		lines = append(lines, st.bold.Styled(frame.Line(mail.Subject, m.width)))
 	}
 	return append(lines, wrap(frame.Clean(mail.Body), m.width)...)
 }
@@ -69,7 +69,7 @@ func (m *model) threadLines(room int) []string {
 			lines = append(lines, "      "+m.eventLine(e))
 			continue
 		}
-		lines = append(lines, styles().bold.Render(fmt.Sprintf("%s %s  %s → %s", e.At.Local().Format("15:04:05"), frame.Line(e.Kind, 20), frame.Line(e.From, 40), frame.Line(e.To, 40))))
+		lines = append(lines, styles().bold.Styled(fmt.Sprintf("%s %s  %s → %s", e.At.Local().Format("15:04:05"), frame.Line(e.Kind, 20), frame.Line(e.From, 40), frame.Line(e.To, 40))))
 		for _, l := range wrap(frame.Clean(e.Body), m.width-6) {
 			lines = append(lines, "      "+l)
 		}

@@ -81,7 +81,7 @@ func (m *model) sessionLines(room int) []string {
 	for len(cols) > 3 && used(cols) > m.width-2 {
 		cols = append(cols[:len(cols)-2], cols[len(cols)-1])
 	}
-	lines := []string{st.dim.Render("  " + m.row(cols, func(c column) string { return c.title }))}
+	lines := []string{st.dim.Styled("  " + m.row(cols, func(c column) string { return c.title }))}
 	at := 0
 	for i, s := range m.sessions {
 		if key(s) == m.chosen {
@@ -93,7 +93,7 @@ func (m *model) sessionLines(room int) []string {
 		lines = append(lines, m.sessionLine(cols, m.sessions[i]))
 	}
 	if hidden := len(m.sessions) - first - (len(lines) - 1); hidden > 0 && len(lines) > 1 {
-		lines[len(lines)-1] = st.dim.Render(fmt.Sprintf("  … %d more", hidden+1))
+		lines[len(lines)-1] = st.dim.Styled(fmt.Sprintf("  … %d more", hidden+1))
 	}
 	return lines
 }
@@ -105,14 +105,14 @@ func (m *model) sessionLine(cols []column, s switchboard.SessionRow) string {
 	if key(s) == m.chosen {
 		mark = "› "
 		if !m.talkFocus {
-			return st.cursor.Render(pad(mark+row, m.width))
+			return st.cursor.Styled(pad(mark+row, m.width))
 		}
 	}
 	switch s.Status {
 	case registry.Waiting:
-		return st.waiting.Render(mark + row)
+		return st.waiting.Styled(mark + row)
 	case registry.Working:
-		return st.working.Render(mark + row)
+		return st.working.Styled(mark + row)
 	}
 	return mark + row
 }
@@ -145,12 +145,12 @@ func (m *model) talkLines(room, width int) []string {
 	for i := max(0, end-room); i < end; i++ {
 		line := ansi.Truncate(m.eventLine(talk[i]), width, "…")
 		if m.talkFocus && i == end-1 {
-			line = styles().cursor.Render(pad(line, width))
+			line = styles().cursor.Styled(pad(line, width))
 		}
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		return []string{styles().dim.Render("nothing was said yet")}
+		return []string{styles().dim.Styled("nothing was said yet")}
 	}
 	return lines
 }
@@ -175,7 +175,7 @@ func (m *model) eventLine(e switchboard.Event) string {
 	line := fmt.Sprintf("%s %-7s %s → %s  %s", e.At.Local().Format("15:04:05"), frame.Line(what, 20),
 		frame.Line(e.From, 40), frame.Line(e.To, 40), frame.Line(about, 400))
 	if e.Event != switchboard.EventSent {
-		return styles().dim.Render(line)
+		return styles().dim.Styled(line)
 	}
 	return line
 }

@@ -44,9 +44,8 @@ func (m *model) ask(p prompt, text string) tea.Cmd {
 	m.asking = p
 	m.aim, _ = m.selected()
 	m.letter, _ = m.current1()
-	m.input.SetValue(text)
-	m.input.CursorEnd()
-	return m.input.Focus()
+	m.input.set(text)
+	return nil
 }
 
 // inputKeys work while the input line is open; every other key is text.
@@ -66,22 +65,20 @@ func (m *model) typed(msg tea.Msg) tea.Cmd {
 			}
 		}
 	}
-	var cmd tea.Cmd
-	m.input, cmd = m.input.Update(msg)
+	m.input.update(msg)
 	if m.asking == toFilter {
-		m.filter, m.back = m.input.Value(), 0
+		m.filter, m.back = m.input.value(), 0
 	}
-	return cmd
+	return nil
 }
 
 func (m *model) closeInput() tea.Cmd {
 	m.asking = none
-	m.input.Blur()
 	return nil
 }
 
 func (m *model) entered() tea.Cmd {
-	p, text := m.asking, strings.TrimSpace(m.input.Value())
+	p, text := m.asking, strings.TrimSpace(m.input.value())
 	m.closeInput()
 	switch p {
 	case toFilter:

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"peermux/internal/switchboard"
 )
@@ -40,7 +41,9 @@ const framesPerSecond = 30
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := tea.NewProgram(newModel(ctx, o), tea.WithContext(ctx), tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
+	p := tea.NewProgram(newModel(ctx, o), tea.WithContext(ctx), tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
+		// Four bits of colour are all we use. Left to itself bubbletea runs tmux to ask for more.
+		tea.WithColorProfile(colorprofile.Env(o.Environ)))
 	go follow(ctx, o.Board, p.Send)
 	_, err := p.Run()
 	if ctx.Err() != nil {

@@ -70,7 +70,7 @@ func (f *fleet) start(name, client, status, purpose string) registry.Entry {
 	e := registry.Entry{
 		PID: info.PID, Start: info.Start, Client: registry.Client{Kind: client, PID: info.PID, Start: info.Start, Mode: registry.Interactive},
 		SessionID: id, Box: mailbox.SessionKey(id), Name: name, CWD: "/shop", Project: "/shop", Branch: "main",
-		State: registry.State{Purpose: purpose}, StartedAt: f.now, SeenAt: f.now, BootID: proc.BootID(),
+		State: registry.State{Purpose: purpose}, StartedAt: f.now.Add(-time.Hour), SeenAt: f.now, BootID: proc.BootID(),
 	}
 	check(f.t, f.board.Registry.Put(e))
 	if status != "" {
@@ -148,7 +148,7 @@ func press(m *model, keys ...string) {
 	}
 }
 
-// typeIn enters text in the input line; its cursor's blinking is left out.
+// typeIn enters text in the input line.
 func typeIn(m *model, text string) {
 	for _, r := range text {
 		m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})

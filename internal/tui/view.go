@@ -7,7 +7,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"peermux/internal/frame"
@@ -17,14 +16,14 @@ import (
 
 // look holds the styles. The basic sixteen colours are the terminal's own, so
 // they suit light and dark; nothing is said by colour alone.
-type look struct{ bold, dim, idle, working, waiting, trouble, cursor lipgloss.Style }
+type look struct{ bold, dim, working, waiting, trouble, cursor ansi.Style }
 
 func styles() look {
-	s := lipgloss.NewStyle
+	s := ansi.NewStyle
 	return look{
-		bold: s().Bold(true), dim: s().Faint(true), idle: s().Faint(true),
-		working: s().Foreground(lipgloss.Color("2")), waiting: s().Foreground(lipgloss.Color("3")).Bold(true),
-		trouble: s().Foreground(lipgloss.Color("1")).Bold(true), cursor: s().Reverse(true),
+		bold: s().Bold(), dim: s().Faint(),
+		working: s().ForegroundColor(ansi.Green), waiting: s().ForegroundColor(ansi.Yellow).Bold(),
+		trouble: s().ForegroundColor(ansi.Red).Bold(), cursor: s().Reverse(true),
 	}
 }
 
@@ -92,26 +91,26 @@ func (m *model) footer() []string {
 	case m.footerHeight() == 0:
 		return nil
 	case m.asking != none:
-		return []string{st.bold.Render(m.label()) + m.input.View()}
+		return []string{st.bold.Styled(m.label()) + m.input.view(m.width-ansi.StringWidth(m.label()))}
 	case m.message != "" && m.failed:
-		return []string{st.trouble.Render("! ") + frame.Line(m.message, m.width)}
+		return []string{st.trouble.Styled("! ") + frame.Line(m.message, m.width)}
 	case m.message != "":
 		return []string{frame.Line(m.message, m.width)}
 	}
-	return []string{st.dim.Render(m.screen.footLine())}
+	return []string{st.dim.Styled(m.screen.footLine())}
 }
 
 func (m *model) overviewLines(room int) []string {
 	head := []string{m.header()}
 	if m.listErr != nil {
-		return append(head, styles().trouble.Render("! ")+switchboard.AsError(m.listErr).Message)
+		return append(head, styles().trouble.Styled("! ")+switchboard.AsError(m.listErr).Message)
 	}
 	if m.strip {
 		return append(head, m.sessionLines(room-1)...)
 	}
 	lines := append(head, m.sessionLines(max(3, room/2))...)
 	for _, ring := range m.rings {
-		lines = append(lines, styles().trouble.Render("ring: ")+strings.Join(ring, " → ")+" wait for each other")
+		lines = append(lines, styles().trouble.Styled("ring: ")+strings.Join(ring, " → ")+" wait for each other")
 	}
 	left := room - len(lines) - 1
 	if left < 3 {
@@ -139,9 +138,9 @@ func (m *model) below(room int) []string {
 	right := m.width - left - 3
 	talk := fill(m.talkLines(room, left), room)
 	shown := fill(m.previewLines(room, right), room)
-	lines := []string{pad(rule("conversation"+m.filtered(), left), left) + st.dim.Render(" ┬ ") + rule(m.previewTitle(), right)}
+	lines := []string{pad(rule("conversation"+m.filtered(), left), left) + st.dim.Styled(" ┬ ") + rule(m.previewTitle(), right)}
 	for i := range talk {
-		lines = append(lines, pad(talk[i], left)+st.dim.Render(" │ ")+ansi.Truncate(shown[i], right, "…"))
+		lines = append(lines, pad(talk[i], left)+st.dim.Styled(" │ ")+ansi.Truncate(shown[i], right, "…"))
 	}
 	return lines
 }
@@ -160,7 +159,7 @@ func rule(title string, width int) string {
 	if n := width - ansi.StringWidth(line); n > 0 {
 		line += strings.Repeat("─", n)
 	}
-	return styles().dim.Render(ansi.Truncate(line, width, ""))
+	return styles().dim.Styled(ansi.Truncate(line, width, ""))
 }
 
 func pad(s string, width int) string {
@@ -184,12 +183,12 @@ func (m *model) header() string {
 	if m.scope == switchboard.ScopeProject {
 		where = "project " + base(m.actor.Project)
 	}
-	line := st.bold.Render("peermux") + "  " + where + fmt.Sprintf("  %d sessions, %d working", len(m.sessions), working)
+	line := st.bold.Styled("peermux") + "  " + where + fmt.Sprintf("  %d sessions, %d working", len(m.sessions), working)
 	if waiting > 0 {
-		line += "  " + st.waiting.Render(fmt.Sprintf("⏳ %d wait for you", waiting))
+		line += "  " + st.waiting.Styled(fmt.Sprintf("⏳ %d wait for you", waiting))
 	}
 	if m.talkFocus {
-		line += st.dim.Render("  [conversation]")
+		line += st.dim.Styled("  [conversation]")
 	}
 	return line
 }
