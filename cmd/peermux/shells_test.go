@@ -18,8 +18,8 @@ import (
 	"peermux/registry"
 )
 
-// TestCompletionInShells presses tab in the real shells: a command's name, and the
-// name of a session that lives, have to be completed.
+// TestCompletionInShells presses tab in the real shells: a command's name, the name
+// of a session that lives, and a word that a flag takes have to be completed.
 func TestCompletionInShells(t *testing.T) {
 	peermux, _, err := agentsim.Build(t.Context(), t.TempDir())
 	if err != nil {
@@ -55,6 +55,8 @@ func TestCompletionInShells(t *testing.T) {
 			s.shows(t, "peermux send reviewer")
 			s.types(t, "\x15peermux docto\t")
 			s.shows(t, "peermux doctor")
+			s.types(t, "\x15peermux broadcast --scope rep\t")
+			s.shows(t, "peermux broadcast --scope repos")
 		})
 	}
 }
