@@ -1,8 +1,11 @@
 package mailbox_test
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,4 +47,38 @@ func TestGCWaitsForNobody(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("gc waits for a lock")
 	}
+}
+
+// The folder of a new box is empty for a moment, and gc removes empty folders.
+func TestNewBoxesBesideGC(t *testing.T) {
+	p := newPost(t)
+	stop := make(chan struct{})
+	var sweepers sync.WaitGroup
+	for range 3 {
+		sweepers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := p.GC(mailbox.GCOptions{}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for n := range 80 {
+		key := mailbox.SessionKey(fmt.Sprint("new-", n))
+		m := mailbox.Message{Body: "first"}
+		if _, err := p.Append(key, &m, mailbox.AppendOptions{NoSync: true}); err != nil {
+			t.Error(err)
+			break
+		}
+		p.pending(key, 1)
+		p.ok(os.RemoveAll(filepath.Dir(mailbox.JournalPath(p.home, key)))) // so that gc stays fast
+	}
+	close(stop)
+	sweepers.Wait()
 }

@@ -37,12 +37,7 @@ func (s *Store) begin(p place, create bool) (*tx, error) {
 		flags |= os.O_CREATE
 	}
 	for range 100 { // each round means that compaction or gc came first
-		if create {
-			if err := s.mkdir(p); err != nil {
-				return nil, fmt.Errorf("mailbox: %w", err)
-			}
-		}
-		f, err := private.Open(p.path, flags)
+		f, err := s.open(p, flags)
 		if create && errors.Is(err, fs.ErrNotExist) {
 			continue // gc removed the empty folder just now
 		}
@@ -65,6 +60,16 @@ func (s *Store) begin(p place, create bool) (*tx, error) {
 		}
 	}
 	return nil, fmt.Errorf("mailbox: %s is replaced again and again; is another program writing there?", p.path)
+}
+
+// open opens a journal, and with O_CREATE makes it and its folders.
+func (s *Store) open(p place, flags int) (*os.File, error) {
+	if flags&os.O_CREATE != 0 {
+		if err := s.mkdir(p); err != nil {
+			return nil, err
+		}
+	}
+	return private.Open(p.path, flags)
 }
 
 func (t *tx) lock() (current bool, err error) {
