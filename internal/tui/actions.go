@@ -142,7 +142,7 @@ func (m *model) jump(s switchboard.SessionRow) tea.Cmd {
 	cmd := exec.Command("tmux", "-S", entry.Tmux.Socket, "attach-session", "-t", pane.ID)
 	// Nested on purpose: the person comes back with detach.
 	cmd.Env = slices.DeleteFunc(slices.Clone(m.env), func(v string) bool { return strings.HasPrefix(v, "TMUX") })
-	return tea.ExecProcess(cmd, func(err error) tea.Msg { return told{"back from " + s.Name, err} })
+	return tea.Exec(away{m.terminal, cmd}, func(err error) tea.Msg { return told{"back from " + s.Name, err} })
 }
 
 func (m *model) variable(name string) string {

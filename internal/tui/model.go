@@ -31,6 +31,8 @@ type model struct {
 	strip bool
 	env   []string
 
+	terminal *painter
+
 	width, height int
 	scope         string
 	sessions      []switchboard.SessionRow
@@ -77,7 +79,25 @@ func newModel(ctx context.Context, o Options) *model {
 
 func (m *model) Init() tea.Cmd { return tea.Batch(m.list(), age(), later()) }
 
+// Update takes a message and shows what has become of the screen.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.update(msg)
+	if m.terminal == nil {
+		return m, cmd // a test, which looks at the lines
+	}
+	if _, resized := msg.(tea.WindowSizeMsg); resized {
+		m.terminal.clear()
+	}
+	if err := m.terminal.paint(m.lines()); err != nil {
+		return m, tea.Quit // the terminal is gone
+	}
+	return m, cmd
+}
+
+// View is nothing: see painter.
+func (m *model) View() tea.View { return tea.View{} }
+
+func (m *model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height

@@ -13,6 +13,8 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,20 +34,24 @@ type Options struct {
 	Environ []string
 }
 
-// framesPerSecond is how often the screen may change. Each frame costs although
-// nothing changed (60 of them a second 1 % of a core), and the first screen comes
-// with the first of them.
-const framesPerSecond = 30
-
 // Run shows the screen until the person leaves it or ctx ends.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := tea.NewProgram(newModel(ctx, o), tea.WithContext(ctx), tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
-		// Four bits of colour are all we use. Left to itself bubbletea runs tmux to ask for more.
-		tea.WithColorProfile(colorprofile.Env(o.Environ)))
+	m := newModel(ctx, o)
+	// Four bits of colour are all we use. Left to itself colorprofile runs tmux to
+	// ask for more.
+	m.terminal = &painter{in: os.Stdin, out: &colorprofile.Writer{Forward: os.Stdout, Profile: colorprofile.Env(o.Environ)}}
+	if err := m.terminal.enter(); err != nil {
+		return err
+	}
+	width, height := m.terminal.size()
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithEnvironment(o.Environ), tea.WithWindowSize(width, height),
+		tea.WithoutSignalHandler(), tea.WithoutRenderer(), tea.WithFPS(1))
 	go follow(ctx, o.Board, p.Send)
+	go m.terminal.follow(ctx, p.Send)
 	_, err := p.Run()
+	err = errors.Join(err, m.terminal.leave())
 	if ctx.Err() != nil {
 		return nil // it was told to end
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"peermux/internal/frame"
@@ -25,13 +24,6 @@ func styles() look {
 		working: s().ForegroundColor(ansi.Green), waiting: s().ForegroundColor(ansi.Yellow).Bold(),
 		trouble: s().ForegroundColor(ansi.Red).Bold(), cursor: s().Reverse(true),
 	}
-}
-
-func (m *model) View() tea.View {
-	v := tea.NewView(strings.Join(m.lines(), "\n"))
-	v.AltScreen = true
-	v.WindowTitle = "peermux"
-	return v
 }
 
 // lines is the whole screen, exactly as high and at most as wide as the terminal.
