@@ -188,7 +188,7 @@ func (a *app) liveTargets(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	res, err := s.board.List(ctx, s.actor, switchboard.ListRequest{})
+	res, err := s.board.List(ctx, s.actor, switchboard.ListRequest{OnlySessions: true})
 	if err != nil {
 		return nil
 	}

@@ -3,8 +3,8 @@ package switchboard
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 
 	"peermux/internal/frame"
 	"peermux/internal/project"
@@ -19,6 +19,8 @@ type ListRequest struct {
 	Project string // a directory of another project; empty is the actor's
 	// All lists headless, background and subagent sessions as well.
 	All bool
+	// OnlySessions leaves the panes of others out, which cost a call of tmux.
+	OnlySessions bool
 }
 
 // List shows the live sessions. It is a view: it removes nothing, wakes nobody
@@ -35,11 +37,17 @@ func (b *Board) List(ctx context.Context, a Actor, r ListRequest) (ListResult, e
 	if err != nil {
 		return ListResult{}, err
 	}
+	var panes []TmuxPane
+	var others sync.WaitGroup
+	if root != "" && !r.OnlySessions { // meanwhile: tmux takes as long as all the rest
+		others.Go(func() { panes = b.otherPanes(ctx, root, live) })
+	}
+	defer others.Wait()
 	g, err := b.waitGraph(live)
 	if err != nil {
 		return ListResult{}, err
 	}
-	res := ListResult{OK: true, Scope: r.Scope, Project: root, Sessions: []SessionRow{}}
+	res := ListResult{OK: true, Scope: r.Scope, Project: root}
 	byBox := map[string]registry.Entry{}
 	var shown []registry.Entry
 	for _, e := range live {
@@ -49,16 +57,15 @@ func (b *Board) List(ctx context.Context, a Actor, r ListRequest) (ListResult, e
 			shown = append(shown, e)
 		}
 	}
-	res.Sessions = slices.Grow(res.Sessions, len(shown))[:len(shown)]
+	res.Sessions = make([]SessionRow, len(shown))
 	share(len(shown), func(i int) { res.Sessions[i] = b.row(a, shown[i], g, byBox) })
 	locks := map[string]map[string][]mailbox.Item{}
 	for i, e := range shown {
 		res.Sessions[i].Locks = b.locksOf(e, locks)
 	}
 	res.Rings = g.rings()
-	if root != "" {
-		res.Panes = b.otherPanes(ctx, root, live)
-	}
+	others.Wait()
+	res.Panes = panes
 	if a.isSession() && a.SessionID == "" {
 		res.Notes = append(res.Notes, "this session is not identified yet, so it cannot send or be answered; get_my_session tells why")
 	}

@@ -145,7 +145,7 @@ func (m *model) list() tea.Cmd {
 	}
 	scope := m.scope
 	return func() tea.Msg {
-		res, err := m.board.List(m.ctx, m.actor, switchboard.ListRequest{Scope: scope})
+		res, err := m.board.List(m.ctx, m.actor, switchboard.ListRequest{Scope: scope, OnlySessions: true})
 		return listed{scope, res, err}
 	}
 }

@@ -49,7 +49,7 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 
 // tell says what is new about the sessions since the last time.
 func (m *model) tell(w io.Writer, said map[string]string) error {
-	res, err := m.board.List(m.ctx, m.actor, switchboard.ListRequest{Scope: m.scope})
+	res, err := m.board.List(m.ctx, m.actor, switchboard.ListRequest{Scope: m.scope, OnlySessions: true})
 	if err != nil {
 		return err
 	}
