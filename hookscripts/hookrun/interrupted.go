@@ -75,7 +75,8 @@ func (h *hook) lost(open bool) ([]mailbox.Item, error) {
 const lateHook = 2 * time.Second
 
 // inTurn reports whether a hook showed something within a turn, not a tool or a
-// command, whose output is the model's for certain.
+// command, whose output is the model's for certain. Nor is it the bell, which may
+// ring right after Esc: what it brought is the prompt itself.
 func inTurn(s mailbox.Shown, began, ended time.Time) bool {
 	if !ended.After(began) {
 		return false // it was an earlier turn that was interrupted
@@ -83,7 +84,7 @@ func inTurn(s mailbox.Shown, began, ended time.Time) bool {
 	if s.Via == "PreToolUse" || s.Via == "PostToolUse" {
 		ended = ended.Add(lateHook)
 	}
-	return s.At.After(began) && s.At.Before(ended) && actions("claude")[s.Via] != nil
+	return s.At.After(began) && s.At.Before(ended) && s.Via != "FileChanged" && actions("claude")[s.Via] != nil
 }
 
 // lastInterruption finds the last line of a transcript's end that says that the
