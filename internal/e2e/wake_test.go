@@ -64,6 +64,7 @@ func TestWakeNative(t *testing.T) {
 	t.Run("claude", func(t *testing.T) {
 		neverPrompted(t, claude, "native", "native: bell")
 		withDraft(t, claude, "native: bell")
+		afterEscape(t, claude)
 	})
 	t.Run("codex", func(t *testing.T) {
 		neverPrompted(t, codex, "native", "native: codex queue")
@@ -114,6 +115,19 @@ func withDraft(t *testing.T, s *session, route string) {
 	}
 	s.key(t, "C-u")
 	s.expect(t, s.wake(t), "not_needed", "nothing is unshown")
+}
+
+// afterEscape: the bell rings right after Esc. The prompt that it wakes with brings
+// what Esc has lost, and no second copy of what the bell brought.
+func afterEscape(t *testing.T, s *session) {
+	lost := s.beforeTool(t)
+	s.key(t, "Escape")
+	s.waitIdle(t, 20*time.Second)
+	mail := s.post(t)
+	s.expect(t, s.wake(t), "native", "")
+	s.waitTold(t, 20*time.Second, mail)
+	s.waitIdle(t, 10*time.Second)
+	s.once(t, lost, mail)
 }
 
 // TestWakeByTyping: without hooks, a wake types into the pane when it is safe, and
