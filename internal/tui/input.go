@@ -82,10 +82,13 @@ func (in *input) wordBefore() int {
 
 // view is the part around the cursor that fits into so many cells.
 func (in *input) view(room int) string {
-	left := in.text[:in.at]
-	for len(left) > 0 && ansi.StringWidth(string(left)) >= room {
-		left = left[1:]
+	start := in.at
+	for used := 1; start > 0; start-- {
+		if used += ansi.StringWidth(string(in.text[start-1])); used > room {
+			break
+		}
 	}
+	left := in.text[start:in.at]
 	cursor, rest := " ", ""
 	if in.at < len(in.text) {
 		cursor, rest = string(in.text[in.at]), string(in.text[in.at+1:])

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -38,6 +39,18 @@ func TestInput(t *testing.T) {
 		}
 		if got := ansi.Strip(in.view(8)); got != tt.view {
 			t.Errorf("%s: shown as %q, want %q", tt.name, got, tt.view)
+		}
+	}
+}
+
+// What is shown of a line does not cost more the longer the line is: a whole file
+// may be pasted.
+func TestLongInput(t *testing.T) {
+	in := &input{}
+	in.set(strings.Repeat("界x", 1<<19))
+	for range 100 {
+		if got := ansi.StringWidth(in.view(80)); got < 79 || got > 80 {
+			t.Fatalf("%d cells of 80 are used", got)
 		}
 	}
 }
