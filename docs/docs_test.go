@@ -198,8 +198,8 @@ func TestMakeTargetsExist(t *testing.T) {
 func TestWakeRules(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(read(t, "docs/connecting.md"), -1)
 	var file struct {
-		BudgetPerHour int                  `toml:"budget_per_hour"`
-		Unattended    bool                 `toml:"unattended"`
+		BudgetPerHour int  `toml:"budget_per_hour"`
+		Unattended    bool `toml:"unattended"`
 		Broadcast     struct{ Wake string }
 		Client        map[string]wake.Rule `toml:"client"`
 	}
