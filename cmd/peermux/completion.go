@@ -35,9 +35,13 @@ func completionCommand() command {
 
 func completionScripts() map[string]string {
 	return map[string]string{
+		// No compgen -W: that expands the words, and runs what a name has in $(…).
 		"bash": `_peermux() {
-  local IFS=$'\n'
-  COMPREPLY=($(compgen -W "$(peermux complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)" -- "${COMP_WORDS[COMP_CWORD]}"))
+  local word about
+  COMPREPLY=()
+  while IFS=$'\t' read -r word about; do
+    COMPREPLY+=("$word")
+  done < <(peermux complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _peermux peermux
 `,

@@ -21,6 +21,35 @@ import (
 // TestCompletionInShells presses tab in the real shells: a command's name, the name
 // of a session that lives, and a word that a flag takes have to be completed.
 func TestCompletionInShells(t *testing.T) {
+	inShells(t, "reviewer", func(t *testing.T, s *shellTerminal) {
+		s.types(t, "peermux send revi\t")
+		s.shows(t, "peermux send reviewer")
+		s.types(t, "\x15peermux docto\t")
+		s.shows(t, "peermux doctor")
+		s.types(t, "\x15peermux broadcast --scope rep\t")
+		s.shows(t, "peermux broadcast --scope repos")
+	})
+}
+
+// TestCompletionRunsNothing: what stands in the file of a session is no command,
+// whoever wrote it.
+func TestCompletionRunsNothing(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	inShells(t, "$(touch "+ran+")`touch "+ran+"`", func(t *testing.T, s *shellTerminal) {
+		s.types(t, "peermux send use\t")
+		s.shows(t, "peermux send user")
+		s.types(t, "\x15peermux send \t\t")
+		s.shows(t, "touch")
+		s.types(t, "\x15peermux send user\x15echo ov''er\r")
+		s.shows(t, "over")
+		if err := os.Remove(ran); err == nil {
+			t.Error("it was run")
+		}
+	})
+}
+
+// inShells runs keys in each shell, beside a session with this name.
+func inShells(t *testing.T, session string, keys func(*testing.T, *shellTerminal)) {
 	peermux, _, err := agentsim.Build(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +58,7 @@ func TestCompletionInShells(t *testing.T) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
-	liveSession(t, filepath.Join(home, ".peermux"), "reviewer", dir)
+	liveSession(t, filepath.Join(home, ".peermux"), session, dir)
 	for _, shell := range []struct {
 		name  string
 		args  []string
@@ -51,12 +80,7 @@ func TestCompletionInShells(t *testing.T) {
 			s.types(t, shell.setup+"\r")
 			s.types(t, "echo rea''dy\r")
 			s.shows(t, "ready")
-			s.types(t, "peermux send revi\t")
-			s.shows(t, "peermux send reviewer")
-			s.types(t, "\x15peermux docto\t")
-			s.shows(t, "peermux doctor")
-			s.types(t, "\x15peermux broadcast --scope rep\t")
-			s.shows(t, "peermux broadcast --scope repos")
+			keys(t, s)
 		})
 	}
 }
