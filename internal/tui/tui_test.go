@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -367,5 +368,15 @@ func TestPlain(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "docs, claude"); n != 1 {
 		t.Errorf("docs was said %d times although nothing changed:\n%s", n, out.String())
+	}
+}
+
+// What went wrong may be several lines long, and name files of any name.
+func TestAnErrorIsOneLine(t *testing.T) {
+	m := drive(newFleet(t, time.Now()), Options{}, 120, 30)
+	m.listErr = errors.New("sessions/\x1b[2Jx: not a file\nsessions/y: not a file")
+	line := ansi.Strip(m.lines()[1])
+	if want := "! sessions/x: not a file sessions/y: not a file"; !strings.HasPrefix(line, want) {
+		t.Errorf("got %q, want %q", line, want)
 	}
 }

@@ -95,7 +95,7 @@ func (m *model) footer() []string {
 func (m *model) overviewLines(room int) []string {
 	head := []string{m.header()}
 	if m.listErr != nil {
-		return append(head, styles().trouble.Styled("! ")+switchboard.AsError(m.listErr).Message)
+		return append(head, styles().trouble.Styled("! ")+frame.Line(switchboard.AsError(m.listErr).Message, m.width))
 	}
 	if m.strip {
 		return append(head, m.sessionLines(room-1)...)
