@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -41,18 +43,29 @@ What runs already is left alone.`,
 				if *dry {
 					return a.printPlan(plan, *asJSON)
 				}
-				f, err := a.fleet(*wait)
-				if err != nil {
-					return err
-				}
-				if err := f.Up(ctx, plan); err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(a.out, "look at it: tmux attach -t %s\n", plan.Session)
-				return err
+				return a.up(ctx, plan, *wait)
 			}
 		},
 	}
+}
+
+func (a *app) up(ctx context.Context, p fleet.Plan, wait time.Duration) error {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		return hinted{err: errors.New("tmux is not installed, and sessions are started in it"), hint: "install tmux, or start each session with peermux run"}
+	}
+	f, err := a.fleet(wait)
+	if err != nil {
+		return err
+	}
+	if err := f.Up(ctx, p); err != nil {
+		return err
+	}
+	look := "attach"
+	if a.env("TMUX") != "" {
+		look = "switch-client" // tmux refuses to attach inside itself
+	}
+	_, err = fmt.Fprintf(a.out, "look at it: tmux %s -t %s\n", look, p.Session)
+	return err
 }
 
 func (a *app) printPlan(p fleet.Plan, asJSON bool) error {
@@ -85,7 +98,7 @@ func downCommand() command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(a.out, "%d sessions of %s ended\n", n, session)
+				_, err = fmt.Fprintf(a.out, "%s: %d ended\n", session, n)
 				return err
 			}
 		},
@@ -106,7 +119,11 @@ func chooseFleet(f *fleet.Fleet, args []string) (string, error) {
 				return n, nil
 			}
 		}
-		return "", usageError{msg: fmt.Sprintf("peermux up started no session called %s", args[0]), hint: "started: " + strings.Join(names, ", ")}
+		hint := "peermux list shows what runs"
+		if len(names) > 0 {
+			hint = "started: " + strings.Join(names, ", ")
+		}
+		return "", usageError{msg: fmt.Sprintf("peermux up started no session called %s", args[0]), hint: hint}
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) == 0:

@@ -255,6 +255,22 @@ func TestWaitsForTheEntry(t *testing.T) {
 	}
 }
 
+// A client that ends, such as one that is offline, is told of at once: there is no
+// pane to look into.
+func TestEndsBeforeItIsReady(t *testing.T) {
+	b := newBench(t)
+	bin := filepath.Join(b.dir, "bin")
+	check(t, os.Mkdir(bin, 0o755))
+	write(t, filepath.Join(bin, "claude"), "#!/bin/sh\nsleep 0.5\nexit 1\n")
+	check(t, os.Chmod(filepath.Join(bin, "claude"), 0o755))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	b.f.Wait = time.Hour
+	err := b.f.Up(context.Background(), b.plan("session = 'shop'\n[[agent]]\nname = 'api'\nclient = 'claude'\n"))
+	if err == nil || !strings.Contains(err.Error(), "api ended before it was ready") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func (b *bench) register(pid int) {
 	info, err := proc.Stat(pid)
 	if err == nil {

@@ -81,17 +81,31 @@ func (f *Fleet) Up(ctx context.Context, p Plan) error {
 			waiting = append(waiting, a)
 		}
 	}
-	var late []string
-	for _, a := range waiting {
-		if !f.await(ctx, a, rec) {
+	return f.awaitAll(ctx, waiting, rec)
+}
+
+// awaitAll says of those that do not come whether there is a pane to look into.
+func (f *Fleet) awaitAll(ctx context.Context, agents []Agent, rec record) error {
+	var ended, late []string
+	for _, a := range agents {
+		switch err := f.await(ctx, a, rec); {
+		case errors.Is(err, errEnded):
+			ended = append(ended, a.Name)
+		case err != nil:
 			late = append(late, a.Name)
 		}
 	}
-	if len(late) > 0 {
-		return fmt.Errorf("%s did not appear within %s: look into the pane (a first-run dialog?), or run peermux doctor", strings.Join(late, ", "), f.Wait)
+	var errs []error
+	if len(ended) > 0 {
+		errs = append(errs, fmt.Errorf("%s ended before it was ready: run its command by hand to see why", strings.Join(ended, ", ")))
 	}
-	return nil
+	if len(late) > 0 {
+		errs = append(errs, fmt.Errorf("%s did not appear within %s: look into the pane (a first-run dialog?), or run peermux doctor", strings.Join(late, ", "), f.Wait))
+	}
+	return errors.Join(errs...)
 }
+
+var errEnded = errors.New("the process in its pane has ended")
 
 func (f *Fleet) startAgent(ctx context.Context, p Plan, a Agent, rec *record) error {
 	if err := a.makeWorktree(ctx, p.File); err != nil {
@@ -147,20 +161,25 @@ func windowName(p Plan, a Agent) string {
 }
 
 // await waits for the entry of an agent: a session whose client runs in its pane.
-func (f *Fleet) await(ctx context.Context, a Agent, rec record) bool {
+// A client that ends instead, such as one that is offline, is [errEnded].
+func (f *Fleet) await(ctx context.Context, a Agent, rec record) error {
 	ctx, cancel := context.WithTimeout(ctx, f.Wait)
 	defer cancel()
 	events, stop := f.Watch.Dir(filepath.Join(f.Home, "sessions"))
 	defer stop()
 	i := slices.IndexFunc(rec.Panes, func(s started) bool { return s.Name == a.Name })
+	gone, halt := watch.Process(rec.Panes[i].Proc)
+	defer halt()
 	for {
 		if e, ok := f.entryIn(rec.Panes[i]); ok {
 			f.Say("%s is here as %s", a.Name, e.Name)
-			return true
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
+		case <-gone:
+			return errEnded
 		case <-events:
 		}
 	}
