@@ -17,6 +17,9 @@ func Nearest(want string, names []string) []string {
 	}
 	lower := strings.ToLower(want)
 	limit := max(2, len([]rune(lower))/3)
+	if len([]rune(lower)) <= 3 {
+		limit = 1 // two changes make any short word another
+	}
 	var near []scored
 	for _, name := range names {
 		other := strings.ToLower(name)
