@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -87,8 +88,21 @@ func (b *Board) conversationsIn(ctx context.Context, root string, live []registr
 	return out, nil
 }
 
+// unprompted is the row of a live session that its user has not prompted: it has no
+// transcript yet, or one in which only peers speak.
+func unprompted(e registry.Entry) ConversationRow {
+	c := transcript.Conversation{
+		Client: e.Client.Kind, SessionID: e.SessionID, File: e.Transcript, CWD: e.CWD, Branch: e.Branch,
+		StartedAt: e.StartedAt, LastAt: e.StartedAt,
+	}
+	if info, err := os.Stat(e.Transcript); err == nil {
+		c.Size, c.LastAt = info.Size(), info.ModTime()
+	}
+	return ConversationRow{Conversation: c}
+}
+
 // rows joins what is on disk with who is alive. A live session that was never
-// prompted has no transcript yet and is listed all the same.
+// prompted is listed all the same.
 func (b *Board) rows(found []transcript.Conversation, live []registry.Entry) []ConversationRow {
 	rows := []ConversationRow{}
 	byID := map[string]int{}
@@ -103,10 +117,7 @@ func (b *Board) rows(found []transcript.Conversation, live []registry.Entry) []C
 		i, ok := byID[e.SessionID]
 		if !ok {
 			i = len(rows)
-			rows = append(rows, ConversationRow{Conversation: transcript.Conversation{
-				Client: e.Client.Kind, SessionID: e.SessionID, File: e.Transcript, CWD: e.CWD, Branch: e.Branch,
-				StartedAt: e.StartedAt, LastAt: e.StartedAt,
-			}})
+			rows = append(rows, unprompted(e))
 		}
 		row := &rows[i]
 		row.Live, row.Name, row.Status = true, e.Name, b.StatusOf(e).Word

@@ -90,6 +90,12 @@ func TestConversations(t *testing.T) {
 	ann.entry.SessionID = "5e9a09b5-329e-4bac-a5c9-3bffd65e3703"
 	ann.entry.Transcript = k.converse(ann.entry.SessionID, k.dir, "user", "I am live", "assistant", "yes")
 	ann.put()
+	peers := k.join("cid")
+	peers.entry.Transcript = filepath.Join(k.dir, "peers.jsonl")
+	if err := os.WriteFile(peers.entry.Transcript, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	peers.put()
 
 	res, err := k.board.Conversations(context.Background(), ben.actor(), "")
 	if err != nil {
@@ -99,7 +105,7 @@ func TestConversations(t *testing.T) {
 	for _, row := range res.Conversations {
 		rows[row.SessionID] = row
 	}
-	if len(rows) != 3 || len(res.Conversations) != 3 {
+	if len(rows) != 4 || len(res.Conversations) != 4 {
 		t.Fatalf("got %+v", res.Conversations)
 	}
 	if past := rows[pastID]; past.Live || past.FirstPrompt != "in the worktree" || !strings.HasSuffix(past.Resume, "claude --resume "+pastID) || past.AgeSeconds == nil {
@@ -110,6 +116,9 @@ func TestConversations(t *testing.T) {
 	}
 	if fresh := rows[ben.entry.SessionID]; !fresh.Live || fresh.Name != "ben" || fresh.File != "" {
 		t.Errorf("live and never prompted: %+v", fresh)
+	}
+	if woken := rows[peers.entry.SessionID]; !woken.Live || woken.Size != 3 {
+		t.Errorf("live, and only peers have spoken in it: %+v", woken)
 	}
 	_, err = k.board.Conversations(context.Background(), ben.actor(), elsewhere)
 	refused(t, err, switchboard.CodeOutOfScope)

@@ -11,6 +11,7 @@ import (
 	"peermux/internal/frame"
 	"peermux/internal/watch"
 	"peermux/mailbox"
+	"peermux/registry"
 )
 
 // Kinds of events.
@@ -226,7 +227,7 @@ func (t *ticker) wakes() []Event {
 	if err != nil {
 		return nil
 	}
-	names := map[string]string{}
+	names := map[string]string{mailbox.UserKey(""): registry.ToUser}
 	for _, e := range live {
 		names[e.Box] = e.Name
 	}

@@ -235,6 +235,29 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// A wake for a message of the person's says so, as one for a session's does.
+func TestEventsNameWhoWoke(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	ann := k.join("ann")
+	file := filepath.Join(k.home, "wake", ann.entry.Box+".json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record := fmt.Sprintf(`{"v":1,"landed":[{"at":%q,"from":%q}]}`, time.Now().Format(time.RFC3339Nano), mailbox.UserKey(""))
+	if err := os.WriteFile(file, []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := k.board.Events(t.Context(), switchboard.EventsRequest{}, func(e switchboard.Event) error {
+		got = append(got, e.Event+" "+e.From+" "+e.To)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, []string{"woken user ann"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 func TestStatusOfTheReceived(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
