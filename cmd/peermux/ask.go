@@ -61,7 +61,7 @@ func (a *app) answer(res switchboard.AskResult, d switchboard.Delivery, err erro
 			return writeJSON(a.out, res)
 		}
 		if res.Reply == nil {
-			fmt.Fprintf(a.err, "peermux: no answer yet to %s: %s\n", res.MessageID, res.Next)
+			fmt.Fprintf(a.err, "peermux: no answer yet to %s: %s\n", res.MessageID, clean(inCommands(res.Next)))
 			return nil
 		}
 		fmt.Fprintf(a.err, "%s answers (%s):\n", clean(res.Reply.From.Name), res.Reply.MessageID)

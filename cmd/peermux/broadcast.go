@@ -23,7 +23,7 @@ Nobody is woken by it, except with --urgency high where you allow it, in wake.to
 			var r switchboard.BroadcastRequest
 			fs.StringVar(&r.Scope, "scope", "project", "`scope`: project, group, global, or repos (each repository once)")
 			fs.StringVar(&r.Kind, "kind", "note", "`kind`: note, lock (shown until released) or a word of yours")
-			fs.StringVar(&r.Urgency, "urgency", "normal", "`urgency`: low, normal or high (wakes idle sessions where wake.toml allows it)")
+			fs.StringVar(&r.Urgency, "urgency", "normal", "`level`: low, normal or high (wakes idle sessions where wake.toml allows it)")
 			from := fs.String("from", "", "act as the app called `name`")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {

@@ -41,20 +41,7 @@ func listCommand() command {
 }
 
 func (a *app) printList(res switchboard.ListResult) error {
-	if len(res.Sessions) == 0 && len(res.Panes) == 0 {
-		fmt.Fprintf(a.out, "no session is running in %s\n", clean(res.Project))
-		fmt.Fprintln(a.out, "start claude or codex there; peermux list --scope global shows all of yours")
-		return nil
-	}
-	t := &table{head: []string{"NAME", "CLIENT", "STATUS", "MAIL", "TASKS", "WAITS FOR", "PANE", "BRANCH", "PURPOSE"}, width: a.width(), bold: a.colour()}
-	for _, s := range res.Sessions {
-		name := s.Name
-		if s.Self {
-			name += " (you)"
-		}
-		t.add(name, s.Client, a.status(s), count(s.Unread), count(s.OpenTasks), waits(s.WaitingFor), s.Pane, s.Branch, s.Purpose)
-	}
-	if err := t.write(a.out); err != nil {
+	if err := a.printSessions(res); err != nil {
 		return err
 	}
 	for _, s := range res.Sessions {
@@ -76,6 +63,24 @@ func (a *app) printList(res switchboard.ListResult) error {
 	}
 	a.notes(res.Notes)
 	return nil
+}
+
+// printSessions prints the table, or what to do when there is nobody.
+func (a *app) printSessions(res switchboard.ListResult) error {
+	if len(res.Sessions) == 0 {
+		fmt.Fprintf(a.out, "no session is running in %s\n", clean(res.Project))
+		fmt.Fprintln(a.out, "start claude or codex there; peermux list --scope global shows all of yours")
+		return nil
+	}
+	t := &table{head: []string{"NAME", "CLIENT", "STATUS", "MAIL", "TASKS", "WAITS FOR", "PANE", "BRANCH", "PURPOSE"}, width: a.width(), bold: a.colour()}
+	for _, s := range res.Sessions {
+		name := s.Name
+		if s.Self {
+			name += " (you)"
+		}
+		t.add(name, s.Client, a.status(s), count(s.Unread), count(s.OpenTasks), waits(s.WaitingFor), s.Pane, s.Branch, s.Purpose)
+	}
+	return t.write(a.out)
 }
 
 // status is a session's word, for how long, and what its user is asked for.

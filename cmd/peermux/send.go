@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 
 	"peermux/internal/switchboard"
 )
@@ -56,22 +57,12 @@ func (a *app) printSent(res switchboard.SendResult) error {
 	return nil
 }
 
-// outlook says in words what a sender may expect.
+// outlook says what a sender may expect: the reason is a sentence that tells it all.
 func outlook(word, why string) string {
-	text := map[string]string{
-		"shown_soon": "shown at its next tool call",
-		"woken":      "woken to read it",
-		"next_turn":  "shown at its next turn",
-		"held":       "not woken now",
-		"no_reader":  "kept, nobody reads it now",
-	}[word]
-	if text == "" {
-		text = word
-	}
 	if why != "" {
-		text += " (" + why + ")"
+		return why
 	}
-	return text
+	return strings.ReplaceAll(word, "_", " ")
 }
 
 func replyCommand() command {

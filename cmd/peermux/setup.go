@@ -73,7 +73,7 @@ type setup struct {
 func (s *setup) flags(fs *flag.FlagSet) {
 	fs.StringVar(&s.client, "client", "", "`client`: claude, codex or all; without it, those found on this machine")
 	fs.BoolVar(&s.opts.DryRun, "dry-run", false, "show the changes, make none")
-	fs.BoolVar(&s.yes, "yes", false, "don't ask before Codex is told to trust the hooks")
+	fs.BoolVar(&s.yes, "yes", false, "do not ask before Codex is told to trust the hooks")
 }
 
 func (s *setup) run(ctx context.Context, a *app, args []string) error {

@@ -15,7 +15,7 @@ import (
 func (m *model) send(s switchboard.SessionRow, text string) tea.Cmd {
 	return func() tea.Msg {
 		res, err := m.board.Send(m.ctx, m.actor, switchboard.SendRequest{Target: handle(s), Body: text})
-		return told{fmt.Sprintf("sent to %s: %s %s", s.Name, res.Outlook, res.Why), err}
+		return told{fmt.Sprintf("sent to %s: %s", s.Name, res.Why), err}
 	}
 }
 
