@@ -353,13 +353,14 @@ func newerCommand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(f.Close())
 }
 
-// transcript interrupted|prompt|context [ID] adds a line to the transcript, as
-// Claude Code 2.1.328 writes it, shortened.
+// transcript interrupted|prompt|context|long [ID] adds to the transcript, as Claude
+// Code 2.1.328 writes it, shortened: a line, or more than is ever read at once.
 func transcriptCommand(ts *testscript.TestScript, _ bool, args []string) {
 	line := map[string]string{
 		"interrupted": `{"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"timestamp":%q}`,
 		"prompt":      `{"type":"user","message":{"role":"user","content":"go on"},"timestamp":%q}`,
 		"context":     `{"type":"attachment","attachment":{"type":"hook_additional_context","content":["id ` + args[len(args)-1] + `"]},"timestamp":%q}`,
+		"long":        strings.Repeat(`{"type":"assistant","message":{"role":"assistant","content":"`+strings.Repeat("x", 1<<20)+`"},"timestamp":%[1]q}`+"\n", 10),
 	}[args[0]]
 	f, err := os.OpenFile(filepath.Join(ts.Getenv("HOME"), "transcript.jsonl"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	ts.Check(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -51,23 +52,38 @@ func (h *hook) lost(open bool) ([]mailbox.Item, error) {
 		return nil, err
 	}
 	began := h.turnBegan()
-	var items []mailbox.Item
-	var turn []byte
-	for _, it := range state.Items {
+	items := slices.DeleteFunc(state.Items, func(it mailbox.Item) bool {
 		n := len(it.Shown)
-		if n == 0 || it.Answered != "" || it.Closed != "" || !inTurn(it.Shown[n-1], began, interrupted) {
-			continue
+		return n == 0 || it.Answered != "" || it.Closed != "" || !inTurn(it.Shown[n-1], began, interrupted)
+	})
+	if len(items) == 0 {
+		return nil, nil
+	}
+	turn, err := tail(f, turnTail)
+	if err != nil {
+		return nil, err
+	}
+	var since time.Time // when the turn began is not known after a resume
+	if len(turn) == turnTail {
+		since = firstTime(turn)
+	}
+	return slices.DeleteFunc(items, func(it mailbox.Item) bool {
+		return it.Shown[len(it.Shown)-1].At.Before(since) || bytes.Contains(turn, []byte(it.ID))
+	}), nil
+}
+
+// firstTime is the time of the first whole line of a transcript's end that has one.
+func firstTime(end []byte) time.Time {
+	_, end, _ = bytes.Cut(end, []byte{'\n'})
+	for line := range bytes.Lines(end) {
+		var l struct {
+			Timestamp time.Time `json:"timestamp"`
 		}
-		if turn == nil {
-			if turn, err = tail(f, turnTail); err != nil {
-				return nil, err
-			}
-		}
-		if !bytes.Contains(turn, []byte(it.ID)) {
-			items = append(items, it)
+		if json.Unmarshal(line, &l) == nil && !l.Timestamp.IsZero() {
+			return l.Timestamp
 		}
 	}
-	return items, nil
+	return time.Time{}
 }
 
 // lateHook is how long after an interruption a hook of a tool may still record
