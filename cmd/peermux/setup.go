@@ -73,7 +73,11 @@ type setup struct {
 func (s *setup) flags(fs *flag.FlagSet) {
 	fs.StringVar(&s.client, "client", "", "`client`: claude, codex or all; without it, those found on this machine")
 	fs.BoolVar(&s.opts.DryRun, "dry-run", false, "show the changes, make none")
-	fs.BoolVar(&s.yes, "yes", false, "do not ask before Codex is told to trust the hooks")
+	yes := "do not ask before Codex is told to trust the hooks"
+	if s.remove {
+		yes = "as with install-hook; taking out asks nothing"
+	}
+	fs.BoolVar(&s.yes, "yes", false, yes)
 }
 
 func (s *setup) run(ctx context.Context, a *app, args []string) error {
@@ -193,7 +197,8 @@ func (s *setup) undo(ctx context.Context) {
 // step does one thing in all clients and says what came of it.
 func (s *setup) step(ctx context.Context, do step) {
 	changes, err := do(ctx, s.env, s.opts)
-	if err != nil {
+	// What is wrong with the home or a file is met by each step, and said once.
+	if err != nil && !slices.ContainsFunc(s.failed, func(e error) bool { return e.Error() == err.Error() }) {
 		s.failed = append(s.failed, err)
 	}
 	for _, c := range changes {
@@ -263,7 +268,7 @@ func (s *setup) trust(ctx context.Context) {
 		s.say("codex", "trust", fmt.Sprintf("Codex trusts all %d hooks", len(report.Hooks)))
 	default:
 		s.say("codex", "trust", untrusted(report))
-		s.left = append(s.left, "Codex skips hooks it doesn't trust: peermux setup --yes, or /hooks in Codex")
+		s.left = append(s.left, "Codex skips hooks that it does not trust: peermux setup --yes, or /hooks in Codex")
 		s.left = append(s.left, report.Warnings...)
 	}
 }
