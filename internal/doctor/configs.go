@@ -17,10 +17,8 @@ import (
 // asked for.
 func (e *examination) configs() {
 	home := e.Board.Home
-	if path := filepath.Join(home, "wake.toml"); ours(path) {
-		if err := wake.CheckFile(home); err != nil {
-			e.find(Finding{Severity: Error, Area: "files", What: "wake.toml is wrong: none of it counts", Evidence: err.Error(), Mend: "correct " + path})
-		}
+	if err := wake.CheckFile(home); err != nil {
+		e.find(Finding{Severity: Error, Area: "files", What: "wake.toml is wrong: none of it counts", Evidence: err.Error(), Mend: "correct " + filepath.Join(home, "wake.toml")})
 	}
 	if path := filepath.Join(home, "groups.json"); ours(path) {
 		if _, err := project.LoadGroups(home); err != nil {

@@ -130,8 +130,16 @@ func TestExamineChangesNoMode(t *testing.T) {
 		check(t, os.WriteFile(path, []byte("{"), 0o600))
 		check(t, os.Chmod(path, 0o644))
 	}
-	finds(t, p, Error, "2 files are not yours alone")
-	finds(t, p, Error, "2 files are not yours alone")
+	finds(t, p, Error, "1 file is not yours alone") // wake.toml is written by hand
+	finds(t, p, Error, "1 file is not yours alone")
+	finds(t, p, Error, "wake.toml is wrong")
+	for _, name := range []string{"wake.toml", "groups.json"} {
+		info, err := os.Stat(filepath.Join(p.Board.Home, name))
+		check(t, err)
+		if info.Mode().Perm() != 0o644 {
+			t.Errorf("%s has mode %v now", name, info.Mode())
+		}
+	}
 }
 
 // The facts of WSL are given, since this machine is none.

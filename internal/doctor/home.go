@@ -35,7 +35,7 @@ func (e *examination) files() {
 		if err != nil {
 			return nil // it went away meanwhile
 		}
-		if why := exposed(info); why != "" {
+		if why := exposed(info); why != "" && !byHand(home, path, info) {
 			bad++
 			example = path + ": " + why
 		}
@@ -49,13 +49,28 @@ func (e *examination) files() {
 		e.cannot("files", home, err)
 	}
 	if bad > 0 {
-		e.find(Finding{Severity: Error, Area: "files", What: fmt.Sprintf("%d files are not yours alone", bad), Evidence: example, Mend: "peermux doctor --fix", Fixable: true})
+		e.find(Finding{Severity: Error, Area: "files", What: counted(bad, "file is", "files are") + " not yours alone", Evidence: example, Mend: "peermux doctor --fix", Fixable: true})
 	} else {
 		e.find(Finding{Severity: OK, Area: "files", What: "the home is yours alone", Evidence: home})
 	}
 	if future > 0 {
-		e.find(Finding{Severity: Warning, Area: "files", What: fmt.Sprintf("%d files are from the future", future), Evidence: late, Mend: "set the clock; order and ages are wrong until then"})
+		e.find(Finding{Severity: Warning, Area: "files", What: counted(future, "file is", "files are") + " from the future", Evidence: late, Mend: "set the clock; order and ages are wrong until then"})
 	}
+}
+
+// byHand reports whether a file is wake.toml, which the person writes, with whatever
+// mode an editor gives it: the home is closed all the same, and the next wake makes
+// the file the user's alone.
+func byHand(home, path string, info fs.FileInfo) bool {
+	return path == filepath.Join(home, "wake.toml") && info.Mode().IsRegular()
+}
+
+// counted is a number of things, in words that fit it.
+func counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // exposed says why a file is not its user's alone.
@@ -98,7 +113,7 @@ func (e *examination) sessions() {
 		e.find(Finding{Severity: Warning, Area: "sessions", What: fmt.Sprintf("MCP server %d outlived its client", s.PID), Evidence: fmt.Sprintf("client %d is gone", s.Client.PID), Mend: fmt.Sprintf("kill %d", s.PID)})
 	}
 	if n := len(gone.Dead); n > 0 {
-		e.find(Finding{Severity: Note, Area: "sessions", What: fmt.Sprintf("%d entries of dead sessions", n), Mend: "peermux doctor --fix", Fixable: true})
+		e.find(Finding{Severity: Note, Area: "sessions", What: counted(n, "entry of a dead session", "entries of dead sessions"), Mend: "peermux doctor --fix", Fixable: true})
 	}
 	e.find(Finding{Severity: OK, Area: "sessions", What: fmt.Sprintf("%d live", len(live))})
 }
@@ -165,7 +180,7 @@ func (e *examination) mail() {
 		e.find(Finding{Severity: Note, Area: "mail", What: fmt.Sprintf("%d unread in a box whose session is not running", b.Unshown), Evidence: b.Key, Mend: "resume that session; the mail is kept until it is read"})
 	}
 	if stranded == 0 {
-		e.find(Finding{Severity: OK, Area: "mail", What: fmt.Sprintf("%d boxes, none stranded", len(boxes))})
+		e.find(Finding{Severity: OK, Area: "mail", What: counted(len(boxes), "box", "boxes") + ", none stranded"})
 	}
 }
 
