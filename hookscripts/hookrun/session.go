@@ -150,11 +150,17 @@ func (h *hook) sessionEnd() (int, error) {
 	return 0, errors.Join(err, h.removeEntries())
 }
 
-// viaUnread marks a message that SessionStart has shown to a session that ended
-// without a prompt: no model ever read it.
+// viaUnread marks a message that was put out and that no model ever read: shown by
+// SessionStart to a session that ended without a prompt, or in a turn that ended with
+// the session.
 const viaUnread = "SessionEnd, unread"
 
 func (h *hook) markUnread() error {
+	if word, _ := h.reg.Status(h.key); h.Client == registry.Claude && open(word) {
+		lost, err := h.lost(true)
+		_, showErr := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, ids(lost))
+		return errors.Join(err, showErr)
+	}
 	began := h.last.Hooks["SessionStart"]
 	if began.IsZero() || h.turnBegan().After(began) || h.last.Source == registry.SourceCompact {
 		return nil // after a compaction the turn may have gone on without a prompt

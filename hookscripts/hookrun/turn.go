@@ -35,9 +35,12 @@ func (h *hook) prompt() (int, error) {
 	}
 	before, _ := h.reg.Status(h.key)
 	err := errors.Join(h.status(registry.Working), h.note(mark))
-	again, lostErr := h.again(before == registry.Working || before == registry.Waiting)
+	again, lostErr := h.again(open(before))
 	return 0, errors.Join(err, lostErr, h.midTurn(again...))
 }
+
+// open reports whether a session with this status is in a turn.
+func open(word string) bool { return word == registry.Working || word == registry.Waiting }
 
 // again are the messages that the person's Esc has kept from the model. A turn
 // that was still open when this prompt came is one that Esc ended.
