@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"syscall"
 	"testing"
 	"time"
 )
@@ -35,4 +36,38 @@ func TestUnread(t *testing.T) {
 	again.waitTold(t, 10*time.Second, mail)
 	again.waitIdle(t, 20*time.Second)
 	again.once(t, mail)
+}
+
+// TestUnreadInATurn: Claude Code ends while a tool runs, killed or by its user. What
+// came before the tool has not reached the model, and comes once it is resumed.
+func TestUnreadInATurn(t *testing.T) {
+	b := newBench(t)
+	b.setup(t)
+	s := b.startClaude(t, "first")
+	b.waitListed(t, s)
+	for _, tt := range []struct {
+		next string
+		end  func()
+	}{
+		{"second", func() {
+			c, err := s.claude()
+			must(t, err)
+			must(t, syscall.Kill(c.PID, syscall.SIGKILL))
+			s.waitScreen(t, 20*time.Second, `^EXITED`)
+		}},
+		{"third", func() {
+			s.key(t, "Escape")
+			s.waitIdle(t, 20*time.Second)
+			s.exits(t)
+		}},
+	} {
+		id, mail := s.id(), s.beforeTool(t)
+		tt.end()
+		s = b.startClaude(t, tt.next, "--resume", id)
+		b.waitListed(t, s)
+		s.say(t, "next [[say after-resume]]")
+		s.waitTold(t, 20*time.Second, mail)
+		s.waitIdle(t, 20*time.Second)
+		s.once(t, mail)
+	}
 }
