@@ -32,7 +32,10 @@ func Open(home string, now func() time.Time) (*Store, error) {
 	if !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("peermux home %q is not an absolute path; set PEERMUX_HOME to one", home)
 	}
-	for _, dir := range []string{home, filepath.Join(home, "boxes"), filepath.Join(home, "feeds")} {
+	if err := private.CheckHome(home); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("mailbox: %w", err)
+	}
+	for _, dir := range []string{filepath.Join(home, "boxes"), filepath.Join(home, "feeds")} {
 		if err := private.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("mailbox: %w", err)
 		}

@@ -23,6 +23,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +86,28 @@ func CheckDir(path string) error {
 		return os.Chmod(path, dirMode)
 	}
 	return nil
+}
+
+// CheckHome is CheckDir for the peermux home, whose path a person sets. A folder
+// that is open to others and has other things in it was there for those: it is
+// refused, not closed.
+func CheckHome(path string) error {
+	var st unix.Stat_t
+	err := ignoringEINTR(func() error { return unix.Lstat(path, &st) })
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o077 == 0 {
+		return CheckDir(path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	ours := func(e fs.DirEntry) bool {
+		return slices.Contains([]string{"boxes", "sessions", "drops", "gateway", "groups.json", "wake.toml"}, e.Name())
+	}
+	if len(entries) > 0 && !slices.ContainsFunc(entries, ours) {
+		return unsafePath(path, "others may enter it, and what it holds is not peermux's", "point PEERMUX_HOME at a folder of its own")
+	}
+	return CheckDir(path)
 }
 
 func checkOwner(path string, st *unix.Stat_t) error {

@@ -257,3 +257,34 @@ func TestLockIsNotInherited(t *testing.T) {
 		t.Fatal("the child holds the lock")
 	}
 }
+
+// TestCheckHome: a folder that was there for something else keeps its mode.
+func TestCheckHome(t *testing.T) {
+	for _, tt := range []struct {
+		holds   string
+		mode    os.FileMode
+		refused bool
+	}{
+		{"", 0o755, false},
+		{"boxes", 0o755, false},
+		{"wake.toml", 0o755, false},
+		{"src", 0o755, true},
+		{"src", 0o700, false},
+	} {
+		dir := filepath.Join(t.TempDir(), "home")
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, tt.holds), 0o700), os.Chmod(dir, tt.mode)); err != nil {
+			t.Fatal(err)
+		}
+		err := private.CheckHome(dir)
+		if errors.Is(err, private.ErrUnsafe) != tt.refused || err != nil && !tt.refused {
+			t.Errorf("mode %o with %q: %v", tt.mode, tt.holds, err)
+		}
+		want := os.FileMode(0o700)
+		if tt.refused {
+			want = tt.mode
+		}
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != want {
+			t.Errorf("mode %o with %q became %v, %v", tt.mode, tt.holds, info.Mode(), err)
+		}
+	}
+}
