@@ -353,12 +353,13 @@ func newerCommand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(f.Close())
 }
 
-// transcript interrupted|prompt|context|long [ID] adds to the transcript, as Claude
+// transcript interrupted|prompt|reply|context|long [ID] adds to the transcript, as Claude
 // Code 2.1.328 writes it, shortened: a line, or more than is ever read at once.
 func transcriptCommand(ts *testscript.TestScript, _ bool, args []string) {
 	line := map[string]string{
 		"interrupted": `{"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]},"timestamp":%q}`,
 		"prompt":      `{"type":"user","message":{"role":"user","content":"go on"},"timestamp":%q}`,
+		"reply":       `{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"well"}]},"timestamp":%q}`,
 		"context":     `{"type":"attachment","attachment":{"type":"hook_additional_context","content":["id ` + args[len(args)-1] + `"]},"timestamp":%q}`,
 		"long":        strings.Repeat(`{"type":"assistant","message":{"role":"assistant","content":"`+strings.Repeat("x", 1<<20)+`"},"timestamp":%[1]q}`+"\n", 10),
 	}[args[0]]

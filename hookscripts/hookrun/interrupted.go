@@ -65,17 +65,30 @@ func (h *hook) lost(open bool) ([]mailbox.Item, error) {
 	}
 	var since time.Time // when the turn began is not known after a resume
 	if len(turn) == turnTail {
-		since = firstTime(turn)
+		_, whole, _ := bytes.Cut(turn, []byte{'\n'})
+		since = firstTime(whole)
 	}
+	gone := open && h.Event == "UserPromptSubmit" && !answered(turn, began)
 	return slices.DeleteFunc(items, func(it mailbox.Item) bool {
-		return it.Shown[len(it.Shown)-1].At.Before(since) || bytes.Contains(turn, []byte(it.ID))
+		return it.Shown[len(it.Shown)-1].At.Before(since) || !gone && bytes.Contains(turn, []byte(it.ID))
 	}), nil
 }
 
-// firstTime is the time of the first whole line of a transcript's end that has one.
-func firstTime(end []byte) time.Time {
-	_, end, _ = bytes.Cut(end, []byte{'\n'})
-	for line := range bytes.Lines(end) {
+// answered reports whether a turn has left anything of the model's in the
+// transcript, or word of its interruption. At Esc before that Claude takes the whole
+// turn back, and its prompt into the input line; the transcript keeps the lines, on
+// a branch that the next prompt does not go on from (2.1.328).
+func answered(end []byte, began time.Time) bool {
+	if at, ok := lastInterruption(end); ok && at.After(began) {
+		return true
+	}
+	i := bytes.LastIndex(end, []byte(`"type":"assistant"`))
+	return i >= 0 && firstTime(end[bytes.LastIndexByte(end[:i], '\n')+1:]).After(began)
+}
+
+// firstTime is the time of the first of some lines that has one.
+func firstTime(lines []byte) time.Time {
+	for line := range bytes.Lines(lines) {
 		var l struct {
 			Timestamp time.Time `json:"timestamp"`
 		}

@@ -52,6 +52,16 @@ func (h *hook) again(open bool) ([]mailbox.Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Showing again what this event has shown last does nothing, so that is told apart.
+	var prompts []string
+	for _, it := range lost {
+		if it.Shown[len(it.Shown)-1].Via == h.Event {
+			prompts = append(prompts, it.ID)
+		}
+	}
+	if _, err := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, prompts); err != nil {
+		return nil, err
+	}
 	return h.showAgain(h.key, lost)
 }
 

@@ -53,6 +53,7 @@ func TestHooks(t *testing.T) {
 	t.Run("claude/subagent", func(t *testing.T) { hookSubagent(t, claude) })
 	t.Run("codex/subagent", func(t *testing.T) { hookSubthread(t, codex) })
 	t.Run("claude/escape", func(t *testing.T) { hookEscape(t, claude) })
+	t.Run("claude/a prompt taken back", func(t *testing.T) { hookTakenBack(t, claude) })
 	t.Run("claude/escape with a queued prompt", func(t *testing.T) { hookQueued(t, claude) })
 	t.Run("claude/refused tool", func(t *testing.T) {
 		careful := b.startClaude(t, "careful", "--permission-mode", "default")
@@ -258,6 +259,20 @@ func hookEscape(t *testing.T, s *session) {
 	if n := s.told(mail); n != 0 {
 		t.Errorf("the mail reached the model %d times before the interruption; this client no longer needs the case", n)
 	}
+	s.say(t, "next [[say after-escape]]")
+	s.waitTold(t, 10*time.Second, mail)
+	s.waitIdle(t, 20*time.Second)
+	s.once(t, mail)
+}
+
+// hookTakenBack: Esc before the model has said anything takes the prompt back, with
+// the mail that came with it.
+func hookTakenBack(t *testing.T, s *session) {
+	mail := s.post(t)
+	s.say(t, "first [[delay 8]] [[say never]]")
+	s.key(t, "Escape")
+	s.waitIdle(t, 20*time.Second)
+	s.key(t, "C-u")
 	s.say(t, "next [[say after-escape]]")
 	s.waitTold(t, 10*time.Second, mail)
 	s.waitIdle(t, 20*time.Second)

@@ -25,6 +25,7 @@ func TestUnread(t *testing.T) {
 
 	again := b.startClaude(t, "again", "--resume", id)
 	b.waitShown(t, mail, "SessionStart")
+	b.waitListed(t, again)
 	again.paste(t, "/clear")
 	again.key(t, "Enter")
 	eventually(t, 20*time.Second, "/clear to begin a new session", func() bool { now := again.id(); return now != "" && now != id })
