@@ -40,8 +40,8 @@ var versions = []string{"claude-2.1.197", "claude-2.1.328", "codex-0.171.0"}
 
 // perClient is where the scripts for both clients differ.
 var perClient = map[string]map[string]string{
-	"claude": {"END": "SessionEnd-prompt_input_exit", "CLEARED": "idle", "STOPFORM": `^\{"hookSpecificOutput":\{"hookEventName":"Stop","additionalContext":"peermux: `},
-	"codex":  {"END": "SessionEnd", "CLEARED": "working", "STOPFORM": `^\{"decision":"block","reason":"peermux: `},
+	"claude": {"END": "SessionEnd-prompt_input_exit", "CLEARED": "idle", "AFTER_CLEAR": "PreToolUse", "STOPFORM": `^\{"hookSpecificOutput":\{"hookEventName":"Stop","additionalContext":"peermux: `},
+	"codex":  {"END": "SessionEnd", "CLEARED": "working", "AFTER_CLEAR": "SessionStart", "STOPFORM": `^\{"decision":"block","reason":"peermux: `},
 }
 
 // TestScripts runs every script of a client with the payloads of each version.

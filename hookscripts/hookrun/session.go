@@ -165,21 +165,15 @@ func (h *hook) markUnread() error {
 	if began.IsZero() || h.turnBegan().After(began) || h.last.Source == registry.SourceCompact {
 		return nil // after a compaction the turn may have gone on without a prompt
 	}
-	boxes, err := h.mail.Lineage(h.key) // it may have been told what those before it left unread
-	for _, key := range boxes {
-		items, lookErr := h.lastShown(key, "SessionStart")
-		items = slices.DeleteFunc(items, func(it mailbox.Item) bool {
-			last := it.Shown[len(it.Shown)-1]
-			return last.At.Before(began) || last.By != h.in.SessionID
-		})
-		_, showErr := h.mail.ShowAgain(key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, ids(items))
-		err = errors.Join(err, lookErr, showErr)
-	}
-	return err
+	items, err := h.lastShown(h.key, "SessionStart")
+	items = slices.DeleteFunc(items, func(it mailbox.Item) bool { return it.Shown[len(it.Shown)-1].At.Before(began) })
+	_, showErr := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, ids(items))
+	return errors.Join(err, showErr)
 }
 
 // unread are the messages that an earlier run of this session, or the session
-// that it goes on for, left unread.
+// that it goes on for, left unread. They come with the first prompt: at the start
+// the mail of that session may not have been moved here yet.
 func (h *hook) unread() ([]mailbox.Item, error) {
 	boxes, err := h.mail.Lineage(h.key)
 	var all []mailbox.Item

@@ -26,8 +26,7 @@ func (h *hook) sessionStart() (int, error) {
 		err = errors.Join(err, h.status(word))
 	}
 	d := h.newDelivery()
-	unread, unreadErr := h.unread()
-	err = errors.Join(err, killed, unreadErr, h.addMail(d, unread...), h.addRepository(d))
+	err = errors.Join(err, killed, h.addStartMail(d), h.addRepository(d))
 	if !h.headless() {
 		err = errors.Join(err, h.enterFeeds(), h.addLocks(d))
 	}
@@ -41,6 +40,17 @@ func (h *hook) sessionStart() (int, error) {
 	}
 	_, sendErr := h.send(d, func(text string) error { return h.emit(text, watch) })
 	return 0, errors.Join(err, sendErr)
+}
+
+// addStartMail shows the mail that waits. Not after Claude's /clear: the session is
+// idle then, and whoever sends in that moment wakes it, which needs something
+// unshown; what nobody wakes it for comes with the next prompt, as the start's own
+// text would.
+func (h *hook) addStartMail(d *delivery) error {
+	if h.in.Source == registry.SourceClear && h.Client == registry.Claude && !h.headless() {
+		return nil
+	}
+	return h.addMail(d)
 }
 
 // watchPaths names the bell for Claude Code to watch. The bell need not exist,

@@ -36,6 +36,10 @@ func (h *hook) prompt() (int, error) {
 	before, _ := h.reg.Status(h.key)
 	err := errors.Join(h.status(registry.Working), h.note(mark))
 	again, lostErr := h.again(open(before))
+	if h.entered || h.last.Hooks["SessionStart"].After(h.turnBegan()) {
+		unread, unreadErr := h.unread()
+		again, lostErr = append(again, unread...), errors.Join(lostErr, unreadErr)
+	}
 	return 0, errors.Join(err, lostErr, h.midTurn(again...))
 }
 

@@ -76,7 +76,7 @@ func TestCountedIsShown(t *testing.T) {
 	b := newBench(t)
 	boxes := []string{boxA, boxB, boxC}
 	counted := 0
-	for range stress(8, 300) {
+	for range stress(5, 300) {
 		all := []*process{
 			b.start(order{Role: "send", Box: boxA}),
 			b.start(order{Role: "send", Box: boxB}),
