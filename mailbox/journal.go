@@ -36,7 +36,9 @@ func (s *Store) begin(p place, create bool) (*tx, error) {
 	if create {
 		flags |= os.O_CREATE
 	}
-	for range 100 { // each round means that compaction or gc came first
+	// Each round means that compaction or gc came first. Where somebody compacts without
+	// a pause that may be hundreds of times.
+	for range 2000 {
 		f, err := s.open(p, flags)
 		if create && errors.Is(err, fs.ErrNotExist) {
 			continue // gc removed the empty folder just now
