@@ -16,6 +16,10 @@ func (l *lab) askRows(context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	many, err := l.board("asks") // whose many questions are no part of the first row
+	if err != nil {
+		return nil, err
+	}
 	me, err := user()
 	if err != nil {
 		return nil, err
@@ -24,7 +28,11 @@ func (l *lab) askRows(context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	peer := switchboard.ActorOf(entries[0], me.Process)
+	others, err := l.sessions(many, 1)
+	if err != nil {
+		return nil, err
+	}
+	peer, other := switchboard.ActorOf(entries[0], me.Process), switchboard.ActorOf(others[0], me.Process)
 	once := func(ctx context.Context) (float64, error) {
 		answered := make(chan error, 1)
 		go func() { answered <- answer(ctx, b, peer) }()
@@ -45,7 +53,7 @@ func (l *lab) askRows(context.Context) ([]row, error) {
 	}
 	flight := func(n, of int) func(context.Context) (float64, error) {
 		return func(ctx context.Context) (float64, error) {
-			took, err := l.flight(ctx, b, peer, n)
+			took, err := l.flight(ctx, many, other, n)
 			if err != nil {
 				return 0, err
 			}
