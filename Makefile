@@ -23,7 +23,7 @@ demo: build ## the main job with stand-in agents: no account, no client needed
 
 test: lint ## everything but the real clients
 	scripts/need-tmux
-	$(GO) test -race -p 3 -timeout 15m ./...
+	$(if $(CI),scripts/go-test,$(GO) test) -race -p 3 -timeout 15m ./...
 
 lint: ## gofmt, vet for the systems we build for, staticcheck
 	scripts/lint
