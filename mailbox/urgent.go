@@ -2,7 +2,6 @@ package mailbox
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -13,28 +12,6 @@ const UrgencyHigh = "high"
 // BellBroadcast in a bell says that it rings for an urgent broadcast too: that the
 // person allows this is known to the waker, not to the hook.
 const BellBroadcast = "broadcast"
-
-// Feed is a feed that a session reads, and the scope that it is for.
-type Feed struct{ Key, Scope string }
-
-// Feeds are those that a session in a project reads: the project's own, its
-// group's if it is in one, and the one of this machine. receive limits the scopes,
-// as PEERMUX_RECEIVE has them, with commas between; empty is all.
-func Feeds(root, group, receive string) []Feed {
-	feeds := []Feed{{FeedProject(root), "project"}}
-	if group != "" {
-		feeds = append(feeds, Feed{FeedGroup(group), "group"})
-	}
-	feeds = append(feeds, Feed{FeedGlobal, "global"})
-	if receive == "" {
-		return feeds
-	}
-	var scopes []string
-	for scope := range strings.SplitSeq(receive, ",") {
-		scopes = append(scopes, strings.TrimSpace(scope))
-	}
-	return slices.DeleteFunc(feeds, func(f Feed) bool { return !slices.Contains(scopes, f.Scope) })
-}
 
 // FeedUrgent counts the urgent messages of a feed that its reader, the session
 // self, has not seen. One that has never looked at the feed has missed nothing. It

@@ -117,7 +117,7 @@ func (h *hook) mayPrecede(e registry.Entry) bool {
 	if h.Client != registry.Codex {
 		return true
 	}
-	return h.in.Source == "clear" && e.CWD == h.in.CWD && h.mail.Resolve(e.Box) == e.Box
+	return h.in.Source == registry.SourceClear && e.CWD == h.in.CWD && h.mail.Resolve(e.Box) == e.Box
 }
 
 // foreign reports whether this event comes from a headless run under the id of a
@@ -144,7 +144,7 @@ func isAncestor(id proc.ID, chain []proc.Info) bool {
 func (h *hook) sessionEnd() (int, error) {
 	h.last, _ = h.reg.DropOf(h.key)
 	err := errors.Join(h.markUnread(), h.reg.RemoveDrop(h.key), h.reg.RemoveStatus(h.key))
-	if h.in.Reason == "clear" || h.in.Reason == "resume" {
+	if h.in.Reason == registry.SourceClear || h.in.Reason == registry.SourceResume {
 		return 0, err // the client and its server live on
 	}
 	return 0, errors.Join(err, h.removeEntries())

@@ -18,7 +18,7 @@ func (h *hook) sessionStart() (int, error) {
 		killed = h.markUnread()
 	}
 	err := h.enter("")
-	if h.in.Source != "compact" { // that can happen in the middle of a turn
+	if h.in.Source != registry.SourceCompact { // that can happen in the middle of a turn
 		word := registry.Idle
 		if h.Client == registry.Codex {
 			word = registry.Working // Codex 0.171.0 fires at the first turn
@@ -30,7 +30,7 @@ func (h *hook) sessionStart() (int, error) {
 	if !h.headless() {
 		err = errors.Join(err, h.enterFeeds(), h.addLocks(d))
 	}
-	if h.in.Source == "compact" {
+	if h.in.Source == registry.SourceCompact {
 		err = errors.Join(err, h.addUnanswered(d))
 	}
 	err = errors.Join(err, h.addElsewhere(d))

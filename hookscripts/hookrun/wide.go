@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"peermux/internal/frame"
@@ -108,11 +107,8 @@ func (h *hook) feeds() ([]string, error) {
 }
 
 func (h *hook) backfill() time.Duration {
-	minutes, err := strconv.Atoi(h.Env("PEERMUX_BACKFILL_MIN"))
-	if err != nil || minutes < 0 {
-		return 0
-	}
-	return time.Duration(minutes) * time.Minute
+	d, _ := mailbox.Backfill(h.Env("PEERMUX_BACKFILL_MIN")) // peermux doctor names a wrong value
+	return d
 }
 
 // place is where the session works; false when its directory is not known.

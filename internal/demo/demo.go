@@ -26,6 +26,7 @@ import (
 	"peermux/internal/agentsim"
 	"peermux/internal/mockmodel"
 	"peermux/internal/tmux"
+	"peermux/internal/watch"
 )
 
 // Options of a demo. Programs are absolute paths.
@@ -212,13 +213,23 @@ func exit(a *agentsim.Agent) error {
 // gone waits until no peermux server of the demo is left: each ends itself when
 // its client has.
 func (d *demo) gone() error {
-	sessions := filepath.Join(d.dir, "home", ".peermux", "sessions", "*.json")
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		left, err := filepath.Glob(sessions)
+	sessions := filepath.Join(d.dir, "home", ".peermux", "sessions")
+	watcher, err := watch.New()
+	if err != nil {
+		return err
+	}
+	defer watcher.Close()
+	changed, stop := watcher.Dir(sessions)
+	defer stop()
+	deadline := time.After(5 * time.Second)
+	for {
+		left, err := filepath.Glob(filepath.Join(sessions, "*.json"))
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-changed:
+		case <-deadline:
 			return fmt.Errorf("%d servers did not end with their clients: %v", len(left), left)
 		}
 	}

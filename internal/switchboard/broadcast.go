@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,11 +38,8 @@ func (b *Board) feeds(a Actor) []mailbox.Feed {
 
 // backfill is how far back a first look at a feed reaches.
 func (b *Board) backfill() time.Duration {
-	minutes, err := strconv.Atoi(b.Env("PEERMUX_BACKFILL_MIN"))
-	if err != nil || minutes < 0 {
-		return 0
-	}
-	return time.Duration(minutes) * time.Minute
+	d, _ := mailbox.Backfill(b.Env("PEERMUX_BACKFILL_MIN")) // WrongSettings names a wrong value
+	return d
 }
 
 // BroadcastRequest is a message to a feed.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"peermux/mailbox"
 	"peermux/wake"
 )
 
@@ -86,7 +87,7 @@ func wrongReceive(value string) string {
 }
 
 func wrongBackfill(value string) string {
-	if minutes, err := strconv.Atoi(value); err == nil && minutes >= 0 {
+	if _, ok := mailbox.Backfill(value); ok {
 		return ""
 	}
 	return "is no number of minutes; a new session sees no earlier broadcasts"
