@@ -41,7 +41,7 @@ type Options struct {
 	Temp    string   // where the demo's folder is made; empty: /tmp
 }
 
-// limit ends a demo in which something hangs; it takes about five seconds.
+// limit ends a demo in which something hangs; a demo takes a few seconds.
 const limit = 40 * time.Second
 
 // Run plays the demo and returns the first thing that did not happen.
@@ -74,6 +74,7 @@ type demo struct {
 
 // What the agents talk about. The answers stand in no prompt but the script's.
 const (
+	greeting     = "Hello, what shall I do?"
 	portQuestion = "Which port does the test database listen on?"
 	portAnswer   = "5433, see compose.yaml."
 	nameQuestion = "Is it user_id or account_id in the new schema?"

@@ -43,6 +43,7 @@ func TestDemo(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, want := range []string{
+				`web +claude +idle `, `api +codex +idle `,
 				`web +→ api +` + regexp.QuoteMeta(portQuestion), `api +→ web +` + regexp.QuoteMeta(portAnswer), `api +is woken through its terminal`,
 				`web +is woken by its bell`, `✓ +web has the answer in the same turn`, `✓ +api has the answer in the same turn`,
 				`✓ +api saw it before its turn was over`, `nobody works in docs`, `✓ +docs was shown it as it started`, `all of it happened`,

@@ -13,6 +13,7 @@ import (
 
 	"peermux/internal/agentsim"
 	"peermux/internal/frame"
+	"peermux/registry"
 )
 
 // play runs the scenes, each on what the one before has left.
@@ -24,6 +25,9 @@ func (d *demo) play(ctx context.Context) error {
 	}
 	api, err := d.start(ctx, "api", "codex", "shop", answering(portQuestion, portAnswer))
 	if err != nil {
+		return err
+	}
+	if err := d.greet(ctx, api); err != nil {
 		return err
 	}
 	if err := d.list(ctx, "web", "api"); err != nil {
@@ -45,11 +49,26 @@ func (d *demo) play(ctx context.Context) error {
 	return d.later(ctx, web)
 }
 
-// list waits until peermux knows everybody and shows what a person then sees. A
-// Codex session takes a second: before its first turn nothing tells its thread.
+// greet gives an agent its first turn. Before it Codex tells nobody that it is idle
+// (0.171.0), and peermux list has it as unknown.
+func (d *demo) greet(ctx context.Context, a *agentsim.Agent) error {
+	begin := time.Now()
+	if err := a.Say(ctx, "Hello. [[say "+greeting+"]]"); err != nil {
+		return err
+	}
+	said, err := a.Wait(ctx, begin, agentsim.Said, greeting)
+	if err != nil {
+		return err
+	}
+	d.page.at(said.At, a.Name, "", "", "is greeted and says: %s", said.Text)
+	_, err = a.Wait(ctx, said.At, agentsim.Idle, "")
+	return err
+}
+
+// list waits until peermux knows everybody to be idle and shows what a person then sees.
 func (d *demo) list(ctx context.Context, names ...string) error {
 	for {
-		missing, err := d.unlisted(ctx, names)
+		missing, err := d.notIdle(ctx, names)
 		if err != nil {
 			return err
 		}
@@ -58,7 +77,7 @@ func (d *demo) list(ctx context.Context, names ...string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("peermux list does not know %s: %w", strings.Join(missing, ", "), ctx.Err())
+			return fmt.Errorf("peermux list does not show as idle: %s: %w", strings.Join(missing, ", "), ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -70,22 +89,23 @@ func (d *demo) list(ctx context.Context, names ...string) error {
 	return nil
 }
 
-func (d *demo) unlisted(ctx context.Context, names []string) ([]string, error) {
+// notIdle are those of the names that peermux list does not show as idle.
+func (d *demo) notIdle(ctx context.Context, names []string) ([]string, error) {
 	out, err := d.command(ctx, "list", "--json")
 	if err != nil {
 		return nil, err
 	}
 	var res struct {
-		Sessions []struct{ Name string } `json:"sessions"`
+		Sessions []struct{ Name, Status string } `json:"sessions"`
 	}
 	if err := json.Unmarshal([]byte(out), &res); err != nil {
 		return nil, fmt.Errorf("peermux list --json: %w", err)
 	}
-	listed := map[string]bool{}
+	idle := map[string]bool{}
 	for _, s := range res.Sessions {
-		listed[s.Name] = true
+		idle[s.Name] = s.Status == registry.Idle
 	}
-	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return listed[n] }), nil
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return idle[n] }), nil
 }
 
 // ask has from ask to, which is idle, and wait for the answer in its own turn.
