@@ -39,7 +39,11 @@ func (e *examination) configs() {
 // Fix to do.
 func ours(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && exposed(info) == ""
+	if err != nil {
+		return false
+	}
+	why, _ := exposed(info)
+	return why == closed
 }
 
 // wsl looks for what WSL cannot join: the Windows side keeps no locks and modes that

@@ -142,6 +142,61 @@ func TestExamineChangesNoMode(t *testing.T) {
 	}
 }
 
+// What Fix tightens is advised to be fixed, and what it leaves alone is not.
+func TestWhatMendsAnExposedFile(t *testing.T) {
+	p := patient(t)
+	file := func(name string) string {
+		path := filepath.Join(p.Board.Home, name)
+		check(t, os.WriteFile(path, nil, 0o600))
+		return path
+	}
+	loose := file("loose")
+	check(t, os.Chmod(loose, 0o640))
+	link := filepath.Join(p.Board.Home, "link")
+	check(t, os.Symlink(loose, link))
+	for _, tt := range []struct {
+		what, evidence, mend string
+		fixable              bool
+	}{
+		{"1 file is not yours alone", loose + ": mode -rw-r-----", "peermux doctor --fix", true},
+		{"1 symbolic link is in the home", link + ": a symbolic link", "remove the link", false},
+	} {
+		f := finds(t, p, Error, tt.what)
+		if f.Evidence != tt.evidence || !strings.Contains(f.Mend, tt.mend) || f.Fixable != tt.fixable {
+			t.Errorf("got %+v, want %+v", f, tt)
+		}
+	}
+	_, err := Fix(p)
+	check(t, err)
+	for _, f := range Examine(t.Context(), p) {
+		if f.Fixable {
+			t.Errorf("after Fix there is still %+v", f)
+		}
+	}
+	finds(t, p, Error, "1 symbolic link is in the home")
+	check(t, os.Remove(link))
+	finds(t, p, OK, "the home is yours alone")
+}
+
+// A file of somebody else is nothing that Fix could tighten.
+func TestForeignFile(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: only root can give a file away")
+	}
+	p := patient(t)
+	path := filepath.Join(p.Board.Home, "foreign")
+	check(t, os.WriteFile(path, nil, 0o600))
+	check(t, os.Chmod(path, 0o644))
+	check(t, os.Chown(path, 12345, 12345))
+	f := finds(t, p, Error, "1 file belongs to another user")
+	if f.Evidence != path+": owned by user 12345" || !strings.Contains(f.Mend, "chown") || f.Fixable {
+		t.Errorf("got %+v", f)
+	}
+	if done, err := Fix(p); err != nil || len(done) > 0 {
+		t.Errorf("Fix did %v, %v", done, err)
+	}
+}
+
 // The facts of WSL are given, since this machine is none.
 func TestWSL(t *testing.T) {
 	p := patient(t)

@@ -25,8 +25,8 @@ func (e *examination) files() {
 		e.find(Finding{Severity: Note, Area: "files", What: "nothing was ever stored", Evidence: home + " does not exist yet"})
 		return
 	}
-	bad, future := 0, 0
-	var example, late string
+	future, late := 0, ""
+	open := map[exposure][]string{}
 	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -35,9 +35,8 @@ func (e *examination) files() {
 		if err != nil {
 			return nil // it went away meanwhile
 		}
-		if why := exposed(info); why != "" && !byHand(home, path, info) {
-			bad++
-			example = path + ": " + why
+		if why, evidence := exposed(info); why != closed && !byHand(home, path, info) {
+			open[why] = append(open[why], path+": "+evidence)
 		}
 		if info.ModTime().After(e.Now().Add(time.Minute)) {
 			future++
@@ -48,10 +47,21 @@ func (e *examination) files() {
 	if err != nil {
 		e.cannot("files", home, err)
 	}
-	if bad > 0 {
-		e.find(Finding{Severity: Error, Area: "files", What: counted(bad, "file is", "files are") + " not yours alone", Evidence: example, Mend: "peermux doctor --fix", Fixable: true})
-	} else {
+	if len(open) == 0 {
 		e.find(Finding{Severity: OK, Area: "files", What: "the home is yours alone", Evidence: home})
+	}
+	for _, x := range []struct {
+		why       exposure
+		one, more string
+		mend      string
+	}{
+		{readable, "file is not yours alone", "files are not yours alone", "peermux doctor --fix"},
+		{linked, "symbolic link is in the home", "symbolic links are in the home", "put the file itself there or remove the link: peermux follows none"},
+		{foreign, "file belongs to another user", "files belong to another user", "give it back with chown, or remove it"},
+	} {
+		if n := len(open[x.why]); n > 0 {
+			e.find(Finding{Severity: Error, Area: "files", What: counted(n, x.one, x.more), Evidence: open[x.why][0], Mend: x.mend, Fixable: x.why == readable})
+		}
 	}
 	if future > 0 {
 		e.find(Finding{Severity: Warning, Area: "files", What: counted(future, "file is", "files are") + " from the future", Evidence: late, Mend: "set the clock; order and ages are wrong until then"})
@@ -73,18 +83,28 @@ func counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// exposed says why a file is not its user's alone.
-func exposed(info fs.FileInfo) string {
+// exposure is a way in which a file is not its user's alone.
+type exposure int
+
+const (
+	closed   exposure = iota
+	readable          // its mode lets others in; Fix tightens it
+	linked
+	foreign
+)
+
+// exposed says whether and how a file is not its user's alone.
+func exposed(info fs.FileInfo) (why exposure, evidence string) {
+	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		return "a symbolic link"
+		return linked, "a symbolic link"
+	case ok && int(st.Uid) != os.Getuid():
+		return foreign, fmt.Sprintf("owned by user %d", st.Uid)
 	case info.Mode().Perm()&0o077 != 0:
-		return "mode " + info.Mode().Perm().String()
+		return readable, "mode " + info.Mode().Perm().String()
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
-		return fmt.Sprintf("owned by user %d", st.Uid)
-	}
-	return ""
+	return closed, ""
 }
 
 // sessions checks that each live session is known and can be reached.
@@ -213,7 +233,10 @@ func Fix(p Patient) ([]string, error) {
 			return err
 		}
 		info, err := d.Info()
-		if err != nil || info.Mode()&fs.ModeSymlink != 0 || info.Mode().Perm()&0o077 == 0 {
+		if err != nil {
+			return nil // it went away meanwhile
+		}
+		if why, _ := exposed(info); why != readable {
 			return nil
 		}
 		done = append(done, "tightened "+path)
