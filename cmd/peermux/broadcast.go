@@ -9,6 +9,7 @@ import (
 
 	"peermux/internal/gateway"
 	"peermux/internal/switchboard"
+	"peermux/wake"
 )
 
 func broadcastCommand() command {
@@ -55,15 +56,24 @@ func (a *app) printBroadcast(res switchboard.BroadcastResult) error {
 		reach = strings.Join(res.InReach, ", ")
 	}
 	fmt.Fprintf(a.out, "%s to %s, in reach: %s\n", res.MessageID, res.Scope, reach)
-	a.notes(res.Notes)
-	if len(res.Wakes) == 0 {
-		return nil
-	}
-	t := &table{head: []string{"SESSION", "WAKE", "WHY"}, width: a.width(), bold: a.colour()}
 	for _, w := range res.Wakes {
-		t.add(w.Session, w.Outcome, cmp.Or(w.Reason, w.Route))
+		fmt.Fprintf(a.out, "  %s\n", clean(wakeWords(w)))
 	}
-	return t.write(a.out)
+	a.notes(res.Notes)
+	return nil
+}
+
+// wakeWords says what became of a wake as the outlook of a message does.
+func wakeWords(w switchboard.BroadcastWake) string {
+	switch wake.Outcome(w.Outcome) {
+	case wake.Submitted, wake.Native:
+		return w.Session + " was idle and has been woken"
+	case wake.NotNeeded:
+		return w.Session + ": no wake was needed: " + w.Reason
+	case wake.Held, wake.TypedNotSubmitted:
+		return w.Session + " could not be woken yet: " + w.Reason + "; its own server tries again when that changes"
+	}
+	return w.Session + " was not woken: " + cmp.Or(w.Reason, "urgent broadcasts may not wake here")
 }
 
 func retractCommand() command {

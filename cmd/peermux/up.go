@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"peermux/internal/fleet"
+	"peermux/internal/switchboard"
 	"peermux/internal/tmux"
 )
 
@@ -119,17 +120,21 @@ func chooseFleet(f *fleet.Fleet, args []string) (string, error) {
 				return n, nil
 			}
 		}
-		hint := "peermux list shows what runs"
 		if len(names) > 0 {
-			hint = "started: " + strings.Join(names, ", ")
+			return "", noTarget(switchboard.CodeUnknownTarget, "peermux up started no session called "+args[0], "peermux down NAME, one of "+strings.Join(names, ", "))
 		}
-		return "", usageError{msg: fmt.Sprintf("peermux up started no session called %s", args[0]), hint: hint}
 	case len(names) == 1:
 		return names[0], nil
-	case len(names) == 0:
-		return "", usageError{msg: "peermux up has started nothing", hint: "peermux list shows what runs"}
+	case len(names) > 1:
+		return "", noTarget(switchboard.CodeAmbiguousTarget, "peermux up started several sessions", "peermux down NAME, one of "+strings.Join(names, ", "))
 	}
-	return "", usageError{msg: "several were started", hint: "peermux down NAME, one of " + strings.Join(names, ", ")}
+	return "", noTarget(switchboard.CodeUnknownTarget, "peermux up has started nothing", "peermux list shows what runs")
+}
+
+// noTarget is a target that names nothing, or not one thing, as with the commands that
+// take a session.
+func noTarget(code, msg, hint string) error {
+	return hinted{err: &switchboard.Error{Code: code, Message: msg}, hint: hint}
 }
 
 func (a *app) fleet(wait time.Duration) (*fleet.Fleet, error) {

@@ -59,24 +59,21 @@ func (a *app) exit(err error) int {
 		return int(code)
 	}
 	msg, hint := err.Error(), ""
-	var usage usageError
-	var hint1 hinted
-	var board *switchboard.Error
 	result := exitFailed
-	doc := failure(err)
-	switch {
-	case errors.As(err, &usage):
+	if usage, ok := errors.AsType[usageError](err); ok {
 		hint, result = usage.hint, exitUsage
-	case errors.As(err, &hint1):
-		hint = hint1.hint
-	case errors.As(err, &board):
+	}
+	if about, ok := errors.AsType[hinted](err); ok {
+		hint = about.hint
+	}
+	if board, ok := errors.AsType[*switchboard.Error](err); ok {
 		msg, result = inCommands(board.Message), exitOf(board.Code)
-	case errors.Is(err, context.Canceled):
+	} else if errors.Is(err, context.Canceled) {
 		msg = "interrupted"
 	}
 	if a.json {
 		// Stdout may be what has failed; the person is told all the same.
-		_ = writeJSON(a.out, doc)
+		_ = writeJSON(a.out, failure(err))
 	}
 	fmt.Fprintf(a.err, "peermux: error: %s\n", clean(msg))
 	if hint != "" {
@@ -108,7 +105,10 @@ func inCommands(msg string) string {
 func failure(err error) *switchboard.Error {
 	var usage usageError
 	var about hinted
+	var board *switchboard.Error
 	switch {
+	case errors.As(err, &board):
+		return board
 	case errors.As(err, &usage), errors.As(err, &about):
 		return &switchboard.Error{Code: switchboard.CodeBadRequest, Message: err.Error()}
 	}
