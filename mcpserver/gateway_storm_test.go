@@ -14,6 +14,7 @@ import (
 // Servers are killed while an app floods a session and the session floods the app:
 // every drop has its receipt and was stored once, every message appeared once.
 func TestGatewayKilledServers(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	other := h.claude("watcher") // lives on, and finishes what the killed began
@@ -106,6 +107,7 @@ func must[T any](v T, err error) T {
 
 // Several writers at once, and more than an inbox holds: nothing lost, nothing twice.
 func TestGatewayThousands(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	ann := h.claude("ann")
@@ -146,6 +148,7 @@ func TestGatewayThousands(t *testing.T) {
 // Two servers of one session, as a doubled registration gives: each drop is taken
 // by one of them, and the folder stays while one of them lives.
 func TestGatewayTwoServersOfOneSession(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	one, two := h.claude("ann"), h.claude("ann")

@@ -115,6 +115,7 @@ func (h *house) theOut(folder string) string {
 
 // Apps in any language: files are all they use.
 func TestGatewayAppsInAnyLanguage(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	ann := h.claude("ann")
@@ -167,6 +168,7 @@ func TestGatewayAppsInAnyLanguage(t *testing.T) {
 
 // What a session's folder says, at every change, and that it ends with the session.
 func TestGatewayFolder(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	ann, ben := h.claude("ann"), h.claude("ben")
@@ -213,6 +215,7 @@ func TestGatewayFolder(t *testing.T) {
 
 // Bad drops are set aside, each with its reason, and the others go on.
 func TestGatewayBadDrops(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	ann := h.claude("ann")
@@ -271,6 +274,7 @@ func keys(m map[string]string) []string {
 // One name is used once: a second message under it is refused, a repeated one is not
 // shown again.
 func TestGatewayOneNameTwice(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	ann := h.claude("ann")
@@ -296,6 +300,7 @@ func TestGatewayOneNameTwice(t *testing.T) {
 
 // A message is taken back by its sender, either way, while the other has not got it.
 func TestGatewayWithdraw(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	ann := h.claude("ann")
@@ -337,6 +342,7 @@ func TestGatewayWithdraw(t *testing.T) {
 // An app that is added or comes back later finds what is due to it; apps do not see
 // each other's mail; people and scripts can write to an app, too.
 func TestGatewayAppsApart(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann := h.claude("ann")
 	ann.must("send_message", map[string]any{"target": "app:late", "body": "for late"})
@@ -367,6 +373,7 @@ func TestGatewayAppsApart(t *testing.T) {
 
 // A task for an app is done when the app answers it.
 func TestGatewayTask(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("ci")
 	ann := h.claude("ann")
@@ -390,6 +397,7 @@ func TestGatewayTask(t *testing.T) {
 
 // A session may ask an app and wait inside its turn.
 func TestGatewaySessionAsksApp(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	app := h.addApp("voice")
 	ann := h.claude("ann")

@@ -14,6 +14,7 @@ import (
 
 // A session's files: what peers and people read of it, and its end.
 func TestEntry(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	a := h.claude("ann")
 	a.must("set_my_state", map[string]any{"purpose": "porting the parser"})
@@ -44,6 +45,8 @@ func TestEntry(t *testing.T) {
 
 // Nothing is registered before the handshake, nor for a client that only looks
 // whether the server runs.
+//
+// Not beside others: the second has to be long enough for what happens in it.
 func TestHealthCheckIsInvisible(t *testing.T) {
 	h := newHouse(t)
 	a := h.start()
@@ -68,6 +71,7 @@ func TestHealthCheckIsInvisible(t *testing.T) {
 // A wrapper between client and server (npx) is no client; when the client dies
 // and the wrapper lives on with the pipe, the server ends all the same.
 func TestWrapperBetween(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	a := h.start("PEERMUX_TEST_WRAPPED=1")
 	a.is("session-of-ann", "ann", "busy")
@@ -89,6 +93,7 @@ func TestWrapperBetween(t *testing.T) {
 // /clear: the session gets a new id in the same process. Unshown mail, open tasks
 // and peers that hold the old id follow it.
 func TestClear(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	ben.must("get_my_session", nil)
@@ -121,6 +126,7 @@ func TestClear(t *testing.T) {
 // own mail again; what went along with /clear stays with the conversation that
 // went on.
 func TestResumedElsewhereAfterClear(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	ben.is("fresh", "ben", "idle")
@@ -140,6 +146,7 @@ func TestResumedElsewhereAfterClear(t *testing.T) {
 
 // A copy of a conversation takes no mail: the transcript says that it is one.
 func TestForkTakesNothing(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	ben.must("get_my_session", nil)
@@ -157,6 +164,7 @@ func TestForkTakesNothing(t *testing.T) {
 
 // Codex names its thread in each call; one server can be told of another one.
 func TestCodexThread(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	a := h.start()
 	a.handshake("codex-mcp-client")
@@ -183,6 +191,7 @@ func TestCodexThread(t *testing.T) {
 }
 
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann := h.claude("ann")
 	ann.must("get_my_session", nil)
@@ -225,6 +234,7 @@ func TestClaims(t *testing.T) {
 
 // Names are unique although two sessions begin at the same moment.
 func TestSameNameAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	var agents []*agent
 	for i := range 6 {
@@ -258,6 +268,7 @@ func TestSameNameAtOnce(t *testing.T) {
 
 // A group of sessions sees a group that was joined a moment ago.
 func TestSetGroup(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann := h.claude("ann")
 	if r := ann.refused("no_group", "broadcast", map[string]any{"body": "x", "scope": "group"}); !strings.Contains(r.text("message"), "set_group") {
@@ -274,6 +285,7 @@ func TestSetGroup(t *testing.T) {
 
 // A variable whose value means nothing is named where the session asks about itself.
 func TestWrongSettingsAreNamed(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	a := h.start("PEERMUX_ASK_TIMEOUT_MS=60s", "PEERMUX_REACH=machine")
 	a.is("session-of-ann", "ann", "busy")
@@ -289,6 +301,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 
 // An agent asks for an urgent broadcast and is told who can allow it: not it.
 func TestOnlyThePersonAllowsUrgentBroadcasts(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann := h.claude("ann")
 	h.claude("ben").is("session-of-ben", "ben", "idle")

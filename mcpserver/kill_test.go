@@ -18,6 +18,7 @@ import (
 // The asker's server is killed in the middle of an ask. Nobody waits for the
 // answer any more, so it is mail for whoever resumes the conversation.
 func TestAskerKilledAndResumed(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	ann.begin("ask_peer", map[string]any{"target": "ben", "body": "?", "timeout_ms": 100000})
@@ -56,6 +57,7 @@ func TestAskerKilledAndResumed(t *testing.T) {
 // The client closes its end of our stdout and lives on: the mail that a call took
 // is given back, and the server ends.
 func TestStdoutClosed(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	ann.must("send_message", map[string]any{"target": "ben", "body": "hello"})
@@ -110,6 +112,7 @@ func TestStdoutClosed(t *testing.T) {
 // A wake that was held back is taken up by the receiver's own server when the
 // session's status changes.
 func TestHeldWakeIsRetried(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	h.env["PEERMUX_WAKE"] = "native"
 	ann, ben := h.claude("ann"), h.claude("ben")

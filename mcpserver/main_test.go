@@ -92,13 +92,29 @@ func newHouse(t testing.TB) *house {
 	h.env = map[string]string{
 		"HOME": filepath.Join(base, "home"), "PEERMUX_HOME": h.home, "CLAUDE_CONFIG_DIR": filepath.Join(base, "claude"),
 		"PATH": os.Getenv("PATH"), "PEERMUX_WAKE": "off",
+		// A program built with -race otherwise sleeps for a second before it ends.
+		"GORACE": "atexit_sleep_ms=0 log_path=" + filepath.Join(base, "race"),
 	}
+	t.Cleanup(func() { noRaces(t, filepath.Join(base, "race.*")) })
 	for _, dir := range []string{h.dir, h.env["HOME"], filepath.Join(h.env["CLAUDE_CONFIG_DIR"], "sessions")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return h
+}
+
+// noRaces fails the test for what the race detector wrote in the processes that it
+// started, also in those that were killed.
+func noRaces(t testing.TB, pattern string) {
+	reports, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, file := range reports {
+		report, err := os.ReadFile(file)
+		t.Errorf("a race in a process of this test: %s, %v", report, err)
+	}
 }
 
 func (h *house) store() *mailbox.Store {

@@ -15,6 +15,7 @@ import (
 
 // The main job: one asks, the other answers, inside one turn of each.
 func TestAskAndReply(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	list := ann.must("list_project_sessions", nil)
@@ -56,6 +57,7 @@ func sessionNames(list result) []string {
 
 // Asks that block hold up neither other calls nor each other.
 func TestManyAsksAtOnce(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	type one struct {
@@ -89,6 +91,7 @@ func TestManyAsksAtOnce(t *testing.T) {
 
 // A cancelled ask is not answered, its question stays, and the answer is mail.
 func TestCancelledAsk(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	ann.must("get_my_session", nil)
@@ -166,6 +169,7 @@ func bodiesOf(mail result) []string {
 
 // Arguments that make no sense are refused with what would; nothing is changed.
 func TestBadArguments(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann := h.claude("ann")
 	h.claude("ben").must("get_my_session", nil)
@@ -218,6 +222,7 @@ func TestBadArguments(t *testing.T) {
 
 // Mail that could not be written to the client is not recorded as shown.
 func TestMailSurvivesADeadClient(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t)
 	ann, ben := h.claude("ann"), h.claude("ben")
 	ben.must("get_my_session", nil)

@@ -26,12 +26,14 @@ import (
 // The server stands for a session of Claude Code named ann in a project with a
 // second session, ben.
 func TestWire(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
 			archive, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)
