@@ -28,7 +28,7 @@ func columns() []column {
 		{"WAITS FOR", 12, (*model).waitsCell},
 		{"PANE", 5, func(_ *model, s switchboard.SessionRow) string { return s.Pane }},
 		{"BRANCH", 14, func(_ *model, s switchboard.SessionRow) string { return s.Branch }},
-		{"", 0, aboutCell},
+		{"ABOUT", 0, aboutCell},
 	}
 }
 
