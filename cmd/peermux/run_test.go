@@ -6,13 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
+	"peermux/internal/ptytest"
 	"peermux/wake"
 )
 
@@ -43,17 +40,7 @@ func TestRunOnTerminal(t *testing.T) {
 	script := `printf '> '; read answer; echo "got $answer"; exit 5`
 	host := exec.Command(peermux, "run", "--name", "bob", "--", "sh", "-c", script)
 	host.Dir, host.Env = home, env
-	host.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	host.Stdin, host.Stdout, host.Stderr = slave, slave, slave
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	slave.Close()
-	screen := follow(master)
+	terminal := ptytest.Start(t, host, 100, 24)
 
 	until(t, "bob is listed", func() bool {
 		out, _ := run("list")
@@ -78,36 +65,12 @@ func TestRunOnTerminal(t *testing.T) {
 		// The program submits, but nothing shows that a turn began.
 		t.Errorf("exit %d: %s", code, out)
 	}
-	until(t, "the program has the line", func() bool { return strings.Contains(screen(), "got Peer mail has arrived") })
-	if err := host.Wait(); host.ProcessState.ExitCode() != 5 {
+	terminal.Shows("got Peer mail has arrived")
+	if err := terminal.Wait(); host.ProcessState.ExitCode() != 5 {
 		t.Errorf("exit code %d (%v), want 5", host.ProcessState.ExitCode(), err)
 	}
 	if out, _ := run("list"); strings.Contains(out, "bob") {
 		t.Errorf("still listed: %s", out)
-	}
-	master.Close()
-}
-
-// follow collects what a terminal shows.
-func follow(master *os.File) (shown func() string) {
-	var mu sync.Mutex
-	var all strings.Builder
-	go func() {
-		buf := make([]byte, 4096)
-		for {
-			n, err := master.Read(buf)
-			mu.Lock()
-			all.Write(buf[:n])
-			mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return all.String()
 	}
 }
 

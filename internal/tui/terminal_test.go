@@ -9,10 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
 	"peermux/internal/agentsim"
-	"peermux/internal/screen"
+	"peermux/internal/ptytest"
 	"peermux/registry"
 )
 
@@ -64,30 +62,16 @@ func TestOnATerminal(t *testing.T) {
 	f := shop(t, time.Now())
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{"TUI_TEST_HOME=" + f.board.Home, "TERM=xterm-256color", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
-	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 120})
-	check(t, err)
-	defer terminal.Close()
-	model := &shared{m: screen.NewModel(120, 30)}
-	go model.copy(terminal)
+	terminal := ptytest.Start(t, cmd, 120, 30)
 
-	model.waitFor(t, "Which port does the test database")
-	model.waitFor(t, "3 sessions, 1 working")
+	terminal.Shows("Which port does the test database")
+	terminal.Shows("3 sessions, 1 working")
 	check(t, f.board.Registry.SetStatus(f.names["api"].Box, registry.Working, time.Now()))
-	model.waitFor(t, "3 sessions, 2 working")
-	check(t, pty.Setsize(terminal, &pty.Winsize{Rows: 15, Cols: 60}))
-	model.resize(60, 15)
-	model.waitFor(t, "2 working")
-	_, err = terminal.Write([]byte("q"))
-	check(t, err)
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		check(t, err)
-	case <-time.After(patience):
-		check(t, cmd.Process.Kill())
-		t.Fatalf("q does not end it; it shows\n%s", model.text())
-	}
+	terminal.Shows("3 sessions, 2 working")
+	terminal.Resize(60, 15)
+	terminal.Shows("2 working")
+	terminal.Type("q")
+	check(t, terminal.Wait())
 }
 
 func runScreen() int {
@@ -101,49 +85,4 @@ func runScreen() int {
 		return 1
 	}
 	return 0
-}
-
-// shared is a screen model that is written while it is looked at.
-type shared struct {
-	mu sync.Mutex
-	m  *screen.Model
-}
-
-func (s *shared) copy(from *os.File) {
-	buf := make([]byte, 4096)
-	for {
-		n, err := from.Read(buf)
-		s.mu.Lock()
-		_, _ = s.m.Write(buf[:n]) // the model takes anything
-		s.mu.Unlock()
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (s *shared) resize(w, h int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.m.Resize(w, h)
-}
-
-func (s *shared) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var lines []string
-	for _, l := range s.m.Screen().Lines {
-		lines = append(lines, l.Text())
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (s *shared) waitFor(t *testing.T, text string) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(s.text(), text) {
-			return
-		}
-	}
-	t.Fatalf("no %q on the screen:\n%s", text, s.text())
 }

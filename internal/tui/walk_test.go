@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
 	"peermux/internal/agentsim"
 	"peermux/internal/mockmodel"
+	"peermux/internal/ptytest"
 	"peermux/internal/switchboard"
 	"peermux/internal/tmux"
 	"peermux/mailbox"
@@ -168,22 +167,7 @@ func (w *walk) end() {
 func (w *walk) attach() {
 	cmd := exec.Command("tmux", "-S", w.here.Socket, "attach-session", "-t", "=web")
 	cmd.Env = w.env
-	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 140})
-	check(w.t, err)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		buf := make([]byte, 4096)
-		for err := error(nil); err == nil; {
-			_, err = terminal.Read(buf)
-		}
-	}()
-	w.t.Cleanup(func() {
-		check(w.t, cmd.Process.Kill())
-		_ = cmd.Wait() // it was killed: that is what Wait says
-		check(w.t, terminal.Close())
-		<-read
-	})
+	ptytest.Start(w.t, cmd, 140, 40)
 	w.until("the terminal to be attached", func() bool { return w.client(w.here) != "" })
 }
 
