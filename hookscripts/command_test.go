@@ -77,7 +77,7 @@ func runShell(t *testing.T, shell, command string) (out string, code int) {
 func TestCommandIsAlwaysTheSame(t *testing.T) {
 	t.Parallel()
 	e := Env{Getenv: func(string) string { return "" }, HookPath: "/usr/local/bin/peermux-hook"}
-	want := "[ -x /usr/local/bin/peermux-hook ] || exit 0; exec /usr/local/bin/peermux-hook codex Stop"
+	want := "[ -x /usr/local/bin/peermux-hook ] || exit 0; export GOMAXPROCS=1; exec /usr/local/bin/peermux-hook codex Stop"
 	if got := e.command(Codex, "Stop"); got != want {
 		t.Errorf("got %q\nwant %q; a change here costs every user Codex's trust", got, want)
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,8 @@ func (r *Registry) PutDrop(d Drop) error {
 	if err != nil {
 		return err
 	}
-	d.V, d.BootID = Version, r.boot
+	d.V = Version
+	_, d.BootID = r.here()
 	if d.Agent == (proc.ID{}) {
 		d.Agent = firstAgent(d.PIDs)
 	}
@@ -118,6 +120,27 @@ func (r *Registry) DropOf(boxKey string) (Drop, bool) {
 	return d, err == nil
 }
 
+// Fired is when the hooks of a session last recorded an event; false when they have
+// not. It looks for that alone: decoding the drop would cost a hook more than all
+// else that it does at a tool call.
+func (r *Registry) Fired(boxKey, event string) (at time.Time, ok bool) {
+	if !validKey(boxKey) {
+		return at, false
+	}
+	data, err := private.ReadFile(r.dropPath(boxKey), maxRecord)
+	// In a string of the drop a quote has a backslash before it, so these are keys.
+	if err != nil || !bytes.Contains(data, []byte(`"box":"`+boxKey+`"`)) || !bytes.HasSuffix(data, []byte("}\n")) {
+		return at, false
+	}
+	_, value, _ := bytes.Cut(data, []byte(`"`+event+`":"`))
+	value, _, _ = bytes.Cut(value, []byte{'"'})
+	return at, at.UnmarshalText(value) == nil
+}
+
+func (r *Registry) dropPath(boxKey string) string {
+	return filepath.Join(r.home, "drops", boxKey+".json")
+}
+
 // Drops lists the drops of sessions whose client lives. Where the client was not
 // recognised, any process above the hook keeps the drop.
 func (r *Registry) Drops() ([]Drop, error) {
@@ -145,7 +168,7 @@ func (r *Registry) RemoveDrop(boxKey string) error {
 	if !validKey(boxKey) {
 		return fmt.Errorf("%w: box %q", ErrInvalid, boxKey)
 	}
-	err := os.Remove(filepath.Join(r.home, "drops", boxKey+".json"))
+	err := os.Remove(r.dropPath(boxKey))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -153,7 +176,7 @@ func (r *Registry) RemoveDrop(boxKey string) error {
 }
 
 func (r *Registry) dropLives(d Drop, alive liveness) bool {
-	if d.BootID != "" && r.boot != "" && d.BootID != r.boot {
+	if _, boot := r.here(); d.BootID != "" && boot != "" && d.BootID != boot {
 		return false
 	}
 	if d.Agent != (proc.ID{}) {
@@ -168,7 +191,7 @@ func (r *Registry) dropLives(d Drop, alive liveness) bool {
 }
 
 func (r *Registry) readDrop(key string) (Drop, error) {
-	data, err := private.ReadFile(filepath.Join(r.home, "drops", key+".json"), maxRecord)
+	data, err := private.ReadFile(r.dropPath(key), maxRecord)
 	if err != nil {
 		return Drop{}, err
 	}

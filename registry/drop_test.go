@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -87,5 +88,45 @@ func TestDropNamesItsClient(t *testing.T) {
 	}
 	if d, ok := r.DropOf("s-x"); !ok || d.Agent != info.ID {
 		t.Errorf("got %+v, want agent %+v", d, info.ID)
+	}
+}
+
+// Fired is what DropOf says about one event, without decoding the rest.
+func TestFired(t *testing.T) {
+	home := t.TempDir()
+	r := registry.Open(home, time.Now)
+	at := time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC)
+	d := registry.Drop{
+		Box: "s-one", Client: "claude", SessionID: "one", Event: "Stop", At: at,
+		CWD: `/a/"PreToolUse":"2026-01-01T00:00:00Z"`, Hooks: map[string]time.Time{"Stop": at},
+	}
+	if err := r.PutDrop(d); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, "drops", "s-one.json")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, box, event string
+		content          []byte
+		ok               bool
+	}{
+		{"the event", "s-one", "Stop", whole, true},
+		{"another event", "s-one", "PreToolUse", whole, false},
+		{"no drop", "s-two", "Stop", whole, false},
+		{"no key", "../s-one", "Stop", whole, false},
+		{"torn", "s-one", "Stop", whole[:len(whole)-4], false},
+		{"another box's", "s-one", "Stop", bytes.Replace(whole, []byte(`"s-one"`), []byte(`"s-won"`), 1), false},
+		{"no time", "s-one", "Stop", bytes.Replace(whole, []byte(`"Stop":"2`), []byte(`"Stop":"x`), 1), false},
+	} {
+		if err := os.WriteFile(path, c.content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, ok := r.Fired(c.box, c.event)
+		if ok != c.ok || ok && !got.Equal(at) {
+			t.Errorf("%s: got %v, %v", c.name, got, ok)
+		}
 	}
 }

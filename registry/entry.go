@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"peermux/internal/private"
@@ -156,18 +157,22 @@ func validKey(key string) bool {
 
 // Open returns the registry of a peermux home. It touches no file.
 func Open(home string, now func() time.Time) *Registry {
+	return &Registry{home: home, now: now, here: sync.OnceValues(here)}
+}
+
+func here() (host, boot string) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "" // then every entry is taken as one of this machine
 	}
-	return &Registry{home: home, now: now, host: host, boot: proc.BootID()}
+	return host, proc.BootID()
 }
 
 // Put writes or replaces the entry of one MCP server. Missing V, SeenAt, host and
 // boot are filled in.
 func (r *Registry) Put(e Entry) error {
 	e.V = Version
-	e.Hostname, e.BootID = r.host, r.boot
+	e.Hostname, e.BootID = r.here()
 	if e.SeenAt.IsZero() {
 		e.SeenAt = r.now().UTC()
 	}

@@ -17,10 +17,11 @@ func (r *Registry) Leftovers() (Leftovers, error) {
 	if err != nil {
 		return l, err
 	}
+	_, boot := r.here()
 	for _, s := range all {
 		switch {
 		case s.verdict != dead:
-		case s.BootID == r.boot && proc.Alive(s.ID()):
+		case s.BootID == boot && proc.Alive(s.ID()):
 			l.Orphans = append(l.Orphans, s.Entry)
 		default:
 			l.Dead = append(l.Dead, s.Entry)

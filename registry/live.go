@@ -125,14 +125,15 @@ func (l liveness) of(id proc.ID) bool {
 }
 
 func (r *Registry) judge(e Entry, alive liveness) verdict {
-	if e.Hostname != "" && r.host != "" && e.Hostname != r.host {
+	host, boot := r.here()
+	if e.Hostname != "" && host != "" && e.Hostname != host {
 		if r.now().Sub(e.SeenAt) > foreignTTL {
 			return dead
 		}
 		return foreign
 	}
 	switch {
-	case e.BootID != "" && r.boot != "" && e.BootID != r.boot, !alive.of(e.ID()):
+	case e.BootID != "" && boot != "" && e.BootID != boot, !alive.of(e.ID()):
 		return dead
 	case e.Client.PID != 0 && !alive.of(e.Client.ID()):
 		// The server has not noticed yet that its client is gone.

@@ -37,9 +37,10 @@ import (
 type Registry struct {
 	home string
 	now  func() time.Time
-	// host and boot tell our entries from those of other machines and of
-	// earlier boots that share the home.
-	host, boot string
+	// here names this machine and its boot, which tell our entries from those of
+	// others that share the home. It is found out at the first question: a hook
+	// seldom asks.
+	here func() (host, boot string)
 }
 
 // ErrInvalid marks an entry, a drop or a status that was refused as malformed.

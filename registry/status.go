@@ -49,40 +49,21 @@ func (r *Registry) SetStatus(boxKey, word string, at time.Time) error {
 	if !validKey(boxKey) || word != Idle && word != Working && word != Waiting {
 		return fmt.Errorf("%w: status %q of box %q", ErrInvalid, word, boxKey)
 	}
-	name := filepath.Join(r.home, "status", boxKey)
-	f, err := private.Open(name, os.O_RDWR|os.O_CREATE)
+	path := filepath.Join(r.home, "status", boxKey)
+	data := []byte(word + strings.Repeat("\n", statusSize-len(word)))
+	// A time that lies ahead was written before the clock was set back; it must not
+	// silence every event until then.
+	newer := func(size int64, last time.Time) bool {
+		return size > 0 && last.After(at) && !last.After(r.now())
+	}
+	err := private.Stamp(path, data, at, newer)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := r.dir("status"); err != nil {
 			return err
 		}
-		f, err = private.Open(name, os.O_RDWR|os.O_CREATE)
+		err = private.Stamp(path, data, at, newer)
 	}
-	if err != nil {
-		return err
-	}
-	defer f.Close() // releases the lock
-	if err := private.Flock(f); err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	// A time that lies ahead was written before the clock was set back; it
-	// must not silence every event until then.
-	last := info.ModTime()
-	if info.Size() > 0 && last.After(at) && !last.After(r.now()) {
-		return nil
-	}
-	return writeStatus(f, word, at)
-}
-
-func writeStatus(f *os.File, word string, at time.Time) error {
-	data := word + strings.Repeat("\n", statusSize-len(word))
-	if _, err := f.WriteAt([]byte(data), 0); err != nil {
-		return err
-	}
-	return os.Chtimes(f.Name(), at, at) // status files are never replaced
+	return err
 }
 
 // RemoveStatus forgets the status of a session that ended.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -67,7 +66,7 @@ func BenchmarkRun(b *testing.B) {
 			w := newWorld(b)
 			var out bytes.Buffer
 			for b.Loop() {
-				hookrun.Run(context.Background(), hookrun.Call{
+				hookrun.Run(hookrun.Call{
 					Client: "claude", Event: event, Stdin: strings.NewReader(payloadOf(event, w.place())), Stdout: &out, Stderr: io.Discard,
 					Env: func(k string) string { return map[string]string{"PEERMUX_HOME": w.home}[k] }, Now: time.Now, PID: os.Getpid(),
 				})

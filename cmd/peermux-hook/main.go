@@ -11,8 +11,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -20,6 +20,13 @@ import (
 
 	"peermux/hookscripts/hookrun"
 	"peermux/internal/frame"
+)
+
+// Limits of one run. A client waits for its hook, so these are for things that
+// hang; an ordinary run takes a few milliseconds.
+const (
+	stdinLimit = time.Second
+	limit      = 3 * time.Second
 )
 
 func main() { os.Exit(run()) }
@@ -32,26 +39,54 @@ func run() int {
 	if len(os.Args) != 3 {
 		return 0 // whatever a client or an older installer passes, it must not fail
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), hookrun.Limit)
-	defer cancel()
-	return hookrun.Run(ctx, hookrun.Call{
+	time.AfterFunc(limit, func() { os.Exit(0) })
+	return hookrun.Run(hookrun.Call{
 		Client: os.Args[1],
 		Event:  os.Args[2],
-		Stdin:  os.Stdin,
-		Stdout: descriptor(unix.Stdout),
-		Stderr: descriptor(unix.Stderr),
+		Stdin:  input{fd: unix.Stdin, until: time.Now().Add(stdinLimit)},
+		Stdout: output(unix.Stdout),
+		Stderr: output(unix.Stderr),
 		Env:    os.Getenv,
 		Now:    time.Now,
 		PID:    os.Getpid(),
 	})
 }
 
-// descriptor writes to a file descriptor. A client that has gone gives an error
-// here; written through os.Stdout it would end the program by SIGPIPE before the
-// mail is given back.
-type descriptor int
+// input reads from a file descriptor until a moment, without the runtime's poller,
+// whose start costs more than the reading.
+type input struct {
+	fd    int
+	until time.Time
+}
 
-func (d descriptor) Write(p []byte) (int, error) {
+func (in input) Read(p []byte) (int, error) {
+	for {
+		left := time.Until(in.until)
+		if left <= 0 {
+			return 0, os.ErrDeadlineExceeded
+		}
+		ready, err := unix.Poll([]unix.PollFd{{Fd: int32(in.fd), Events: unix.POLLIN}}, int(left/time.Millisecond)+1)
+		if err == nil && ready > 0 {
+			var n int
+			if n, err = unix.Read(in.fd, p); err == nil {
+				if n == 0 {
+					err = io.EOF
+				}
+				return n, err
+			}
+		}
+		if err != nil && err != unix.EINTR && err != unix.EAGAIN {
+			return 0, err
+		}
+	}
+}
+
+// output writes to a file descriptor. A client that has gone gives an error here;
+// written through os.Stdout it would end the program by SIGPIPE before the mail is
+// given back.
+type output int
+
+func (d output) Write(p []byte) (int, error) {
 	done := 0
 	for done < len(p) {
 		n, err := unix.Write(int(d), p[done:])

@@ -275,7 +275,7 @@ func TestStopAndSend(t *testing.T) {
 	reg := registry.Open(w.home, time.Now)
 	hook := func(event string) string {
 		var out bytes.Buffer
-		hookrun.Run(context.Background(), hookrun.Call{
+		hookrun.Run(hookrun.Call{
 			Client: "claude", Event: event, Stdin: strings.NewReader(payloadOf(event, "")), Stdout: &out, Stderr: io.Discard,
 			Env: func(k string) string { return map[string]string{"PEERMUX_HOME": w.home}[k] }, Now: time.Now, PID: os.Getpid(),
 		})

@@ -2,7 +2,6 @@ package hookrun_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -46,7 +45,7 @@ func (b *box) fire(event, more string) string {
 	var out bytes.Buffer
 	payload := fmt.Sprintf(`{"session_id":%q,"hook_event_name":%q,"cwd":"/"%s}`, session, event, more)
 	env := map[string]string{"PEERMUX_HOME": b.home, "CLAUDE_CODE_ENTRYPOINT": "cli"}
-	exit := hookrun.Run(context.Background(), hookrun.Call{
+	exit := hookrun.Run(hookrun.Call{
 		Client: "claude", Event: event, Stdin: strings.NewReader(payload), Stdout: &out, Stderr: io.Discard,
 		Env: func(k string) string { return env[k] }, Now: time.Now, PID: os.Getpid(),
 	})

@@ -26,7 +26,6 @@
 package hookrun
 
 import (
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -38,21 +37,14 @@ import (
 	"peermux/registry"
 )
 
-// Limits of one run. A client waits for its hook, so these are for things that
-// hang; an ordinary run takes a few milliseconds.
-const (
-	StdinLimit = time.Second
-	Limit      = 3 * time.Second
-)
-
 // wakes is the exit code by which a FileChanged hook wakes Claude Code.
 const wakes = 2
 
 // Call is one firing of a hook.
 type Call struct {
-	Client string // claude or codex
-	Event  string // as the client names it
-	Stdin  io.Reader
+	Client string    // claude or codex
+	Event  string    // as the client names it
+	Stdin  io.Reader // read up to the closing brace, not to the end
 	Stdout io.Writer
 	Stderr io.Writer
 	Env    func(string) string
@@ -60,33 +52,24 @@ type Call struct {
 	PID    int // the hook's own process: its ancestry leads to the client
 }
 
-// Run handles one event and returns the exit code. It gives up when ctx ends.
-func Run(ctx context.Context, c Call) (exit int) {
-	done := make(chan int, 1)
-	go func() {
-		// Exit code 2, which a panic gives, would block a tool call.
-		defer func() {
-			if recover() != nil {
-				done <- 0
-			}
-		}()
-		done <- run(c)
+// Run handles one event and returns the exit code.
+func Run(c Call) (exit int) {
+	// Exit code 2, which a panic gives, would block a tool call.
+	defer func() {
+		if recover() != nil {
+			exit = 0
+		}
 	}()
-	select {
-	case exit := <-done:
-		return exit
-	case <-ctx.Done():
-		return 0
-	}
+	return run(c)
 }
 
 func run(c Call) (exit int) {
-	act, known := actions(c.Client)[c.Event]
-	if !known {
+	act := actionOf(c.Client, c.Event)
+	if act == nil {
 		return 0
 	}
 	at := c.Now() // before stdin is read: the nearest we come to the time of the event
-	in, err := readPayload(c.Stdin, StdinLimit)
+	in, err := parsePayload(c.Stdin)
 	if err != nil || in.SessionID == "" || in.AgentID != "" {
 		return 0
 	}
@@ -106,49 +89,51 @@ func run(c Call) (exit int) {
 // takes back what another part has shown.
 type action func(*hook) (exit int, err error)
 
-// actions are the events that a client has a use for. An event that a client
-// version does not fire is no loss: the next one carries the mail.
-func actions(client string) map[string]action {
-	switch client {
-	case registry.Claude:
-		return map[string]action{
-			"SessionStart":       (*hook).sessionStart,
-			"UserPromptSubmit":   (*hook).prompt,
-			"PreToolUse":         (*hook).tool,
-			"PostToolUse":        (*hook).tool,
-			"PostToolUseFailure": says(registry.Working),
-			"Stop":               (*hook).stop,
-			"StopFailure":        says(registry.Idle), // the turn crashed
-			"PermissionRequest":  says(registry.Waiting),
-			"Notification":       (*hook).notification,
-			"SessionEnd":         (*hook).sessionEnd,
-			"FileChanged":        (*hook).bell,
-		}
-	case registry.Codex:
-		return map[string]action{
-			"SessionStart":      (*hook).sessionStart,
-			"UserPromptSubmit":  (*hook).prompt,
-			"PreToolUse":        (*hook).tool,
-			"PostToolUse":       (*hook).tool,
-			"Stop":              (*hook).stop,
-			"Interrupt":         (*hook).interrupted,
-			"PermissionRequest": says(registry.Waiting),
-			"SessionEnd":        (*hook).sessionEnd,
-		}
+// actionOf is what a client's event does here; nil when it does nothing. An event
+// that a client version does not fire is no loss: the next one carries the mail.
+func actionOf(client, event string) action {
+	switch client + " " + event {
+	case "claude SessionStart", "codex SessionStart":
+		return (*hook).sessionStart
+	case "claude UserPromptSubmit", "codex UserPromptSubmit":
+		return (*hook).prompt
+	case "claude PreToolUse", "codex PreToolUse", "claude PostToolUse", "codex PostToolUse":
+		return (*hook).tool
+	case "claude PostToolUseFailure":
+		return says(registry.Working)
+	case "claude Stop", "codex Stop":
+		return (*hook).stop
+	case "claude StopFailure": // the turn crashed
+		return says(registry.Idle)
+	case "codex Interrupt":
+		return (*hook).interrupted
+	case "claude PermissionRequest", "codex PermissionRequest":
+		return says(registry.Waiting)
+	case "claude Notification":
+		return (*hook).notification
+	case "claude FileChanged":
+		return (*hook).bell
+	case "claude SessionEnd", "codex SessionEnd":
+		return (*hook).sessionEnd
 	}
 	return nil
 }
 
 // Handles reports whether a client's event does anything here. The installer's
 // tests hold against it what is installed.
-func Handles(client, event string) bool {
-	_, ok := actions(client)[event]
-	return ok
-}
+func Handles(client, event string) bool { return actionOf(client, event) != nil }
 
 // says only records what the session does now.
 func says(word string) action {
-	return func(h *hook) (int, error) { return 0, errors.Join(h.status(word), h.note("")) }
+	return func(h *hook) (int, error) { return 0, errors.Join(h.status(word), h.fired()) }
+}
+
+// fired is note for an event that needs nothing of what earlier hooks left.
+func (h *hook) fired() error {
+	if at, ok := h.reg.Fired(h.key, h.Event); ok && h.at.Sub(at).Abs() < firedEvery {
+		return nil
+	}
+	return h.note("")
 }
 
 // interrupted is Codex's Esc. Its time goes into the drop, and before the status

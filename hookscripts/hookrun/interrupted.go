@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"peermux/mailbox"
+	"peermux/registry"
 )
 
 // Esc drops what a PreToolUse hook has said: Claude Code keeps its context until
@@ -113,7 +114,7 @@ func inTurn(s mailbox.Shown, began, ended time.Time) bool {
 	if s.Via == "PreToolUse" || s.Via == "PostToolUse" {
 		ended = ended.Add(lateHook)
 	}
-	return s.At.After(began) && s.At.Before(ended) && s.Via != "FileChanged" && actions("claude")[s.Via] != nil
+	return s.At.After(began) && s.At.Before(ended) && s.Via != "FileChanged" && Handles(registry.Claude, s.Via)
 }
 
 // lastInterruption finds the last line of a transcript's end that says that the

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 )
 
 // payload is what a client tells its hook on stdin, as far as we use it.
@@ -28,6 +27,8 @@ type payload struct {
 const (
 	valueLimit  = 16 << 10 // bytes kept of a string; longer ids and paths don't exist
 	promptLimit = 4 << 10  // enough to tell a person's prompt from a notification
+	firstRead   = 4 << 10  // most payloads; memory that is not touched costs nothing
+	maxRead     = 64 << 10
 )
 
 var errPayload = errors.New("not one JSON object")
@@ -58,35 +59,13 @@ func (p *payload) field(key string) (dst *string, limit int) {
 	return nil, 0
 }
 
-// readPayload reads one JSON value from r, up to its closing brace and not to
-// the end of the stream: some client versions never close a hook's stdin
-// (facts: C11). It gives up at the deadline; the reading goroutine then ends
-// with the process.
-func readPayload(r io.Reader, limit time.Duration) (payload, error) {
-	type result struct {
-		p   payload
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		p, err := parsePayload(r)
-		done <- result{p, err}
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case got := <-done:
-		return got.p, got.err
-	case <-timer.C:
-		return payload{}, errors.New("no complete JSON value on stdin in time")
-	}
-}
-
-// parsePayload scans the top level of one JSON object. It keeps the few
-// strings that field names and passes over all else without storing it, so a
-// tool input of many megabytes costs one pass over its bytes.
+// parsePayload scans the top level of one JSON object, up to its closing brace and
+// not to the end of the stream: some client versions never close a hook's stdin
+// (facts: C11). It keeps the few strings that field names and passes over all else
+// without storing it, so a tool input of many megabytes costs one pass over its
+// bytes.
 func parsePayload(r io.Reader) (payload, error) {
-	s := scanner{r: r, buf: make([]byte, 0, 64<<10)}
+	s := scanner{r: r, buf: make([]byte, 0, firstRead)}
 	var p payload
 	if s.token() != '{' {
 		return payload{}, errPayload
@@ -119,6 +98,9 @@ type scanner struct {
 }
 
 func (s *scanner) fill() bool {
+	if len(s.buf) == cap(s.buf) && len(s.buf) < maxRead { // a long one
+		s.buf = make([]byte, 0, maxRead)
+	}
 	for empty := 0; s.err == nil && empty < 100; empty++ {
 		n, err := s.r.Read(s.buf[:cap(s.buf)])
 		s.buf, s.pos, s.err = s.buf[:n], 0, err

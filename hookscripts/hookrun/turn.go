@@ -95,7 +95,7 @@ func only(items []mailbox.Item, ids []string) []mailbox.Item {
 
 // tool is PreToolUse and PostToolUse: the turn goes on.
 func (h *hook) tool() (int, error) {
-	return 0, errors.Join(h.status(registry.Working), h.note(""), h.midTurn())
+	return 0, errors.Join(h.status(registry.Working), h.fired(), h.midTurn())
 }
 
 // midTurn shows what came since the last look.

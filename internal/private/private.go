@@ -249,6 +249,38 @@ func WriteFile(path string, data []byte) error {
 	return nil
 }
 
+// Stamp writes data over the start of the file at path, which is created when it is
+// missing, and gives it the time at, all under the file's lock. It does nothing when
+// stays says that what is there, so long and of that time, is to stay.
+func Stamp(path string, data []byte, at time.Time, stays func(size int64, last time.Time) bool) (err error) {
+	fd, st, err := open(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unix.Close(fd)) }() // which gives the lock back
+	if err := flock(fd, path); err != nil {
+		return err
+	}
+	if err := ignoringEINTR(func() error { return unix.Fstat(fd, &st) }); err != nil {
+		return &fs.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	if stays(st.Size, time.Unix(st.Mtim.Unix())) {
+		return nil
+	}
+	n := 0
+	err = ignoringEINTR(func() (err error) {
+		n, err = unix.Pwrite(fd, data, 0)
+		return err
+	})
+	if err == nil && n < len(data) {
+		err = unix.ENOSPC
+	}
+	if err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: err}
+	}
+	return os.Chtimes(path, at, at)
+}
+
 // Lock takes the exclusive kernel lock on the file at path, which is created when
 // it is missing, and waits for as long as another open of the file holds it.
 func Lock(path string) (unlock func(), err error) {
@@ -265,10 +297,11 @@ func Lock(path string) (unlock func(), err error) {
 // Flock takes the exclusive kernel lock on an open file. The lock belongs to this
 // open file, so two goroutines that opened it separately exclude each other too.
 // The descriptor is close-on-exec: a child never inherits the lock.
-func Flock(f *os.File) error {
-	err := ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX) })
-	if err != nil {
-		return fmt.Errorf("%s: lock: %w; peermux needs a file system with flock", f.Name(), err)
+func Flock(f *os.File) error { return flock(int(f.Fd()), f.Name()) }
+
+func flock(fd int, path string) error {
+	if err := ignoringEINTR(func() error { return unix.Flock(fd, unix.LOCK_EX) }); err != nil {
+		return fmt.Errorf("%s: lock: %w; peermux needs a file system with flock", path, err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package private_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -286,5 +287,34 @@ func TestCheckHome(t *testing.T) {
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != want {
 			t.Errorf("mode %o with %q became %v, %v", tt.mode, tt.holds, info.Mode(), err)
 		}
+	}
+}
+
+// TestStamp: many at once leave the newest, whole, with its time.
+func TestStamp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "word")
+	at := func(n int) time.Time { return time.Unix(1_800_000_000+int64(n), 500) }
+	var wg sync.WaitGroup
+	for n := range 40 {
+		wg.Go(func() {
+			older := func(size int64, last time.Time) bool { return size > 0 && last.After(at(n)) }
+			if err := private.Stamp(path, fmt.Appendf(nil, "%02d\n", n), at(n), older); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	data, last, err := private.ReadDated(path, 10)
+	if err != nil || string(data) != "39\n" || !last.Equal(at(39)) {
+		t.Errorf("got %q of %v, %v", data, last, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("elsewhere", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := private.Stamp(path, []byte("x"), at(0), func(int64, time.Time) bool { return false }); !errors.Is(err, private.ErrUnsafe) {
+		t.Errorf("a symbolic link: got %v", err)
 	}
 }
