@@ -25,7 +25,9 @@ func start(t *testing.T, client, hook string, change func(*Options)) (*Agent, st
 	t.Helper()
 	home, work, logs := t.TempDir(), t.TempDir(), t.TempDir()
 	o := Options{Config: Config{Client: client, Name: client}, Dir: work, Logs: logs,
-		Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color"}, Program: []string{os.Args[0]}}
+		Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color",
+			"GORACE=atexit_sleep_ms=0"}, // else an agent that was built with -race lingers for a second
+		Program: []string{os.Args[0]}}
 	if hook != "" {
 		o.Hook = filepath.Join(home, "hook")
 		if err := os.WriteFile(o.Hook, []byte("#!/bin/sh\n"+hook), 0o700); err != nil {

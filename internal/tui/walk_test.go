@@ -115,7 +115,8 @@ func newWalk(t *testing.T) *walk {
 	for _, dir := range []string{w.dir, filepath.Join(root, "home"), filepath.Join(root, "logs")} {
 		check(t, os.Mkdir(dir, 0o700))
 	}
-	w.env = []string{"HOME=" + filepath.Join(root, "home"), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "PEERMUX_WAKE=tmux"}
+	w.env = []string{"HOME=" + filepath.Join(root, "home"), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "PEERMUX_WAKE=tmux",
+		"GORACE=atexit_sleep_ms=0"} // else a stand-in that was built with -race lingers for a second
 	w.here = &tmux.Runner{Socket: filepath.Join(root, "s1"), Env: w.env}
 	w.there = &tmux.Runner{Socket: filepath.Join(root, "s2"), Env: w.env}
 	w.board, _, err = boardAt(filepath.Join(root, "home", ".peermux"))
