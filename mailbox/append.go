@@ -81,8 +81,8 @@ func (t *tx) put(m Message) (id string, err error) {
 
 // existing finds a message that this journal has already.
 func (t *tx) existing(id string) (*Message, error) {
-	if id == "" {
-		return nil, nil
+	if id == "" || len(id) == idLen && id > string(t.idx.maxID) {
+		return nil, nil // greater than every id so far, which is nearly always so
 	}
 	v, err := t.whole()
 	if err != nil || !bytes.Contains(v.data, []byte(id)) {
@@ -106,8 +106,8 @@ func (t *tx) room(m *Message) error {
 	if t.p.feed || t.idx.waiting < MaxUnshown && t.idx.bytes+len(m.Body) <= MaxUnshownBytes {
 		return nil
 	}
-	for _, a := range t.idx.asks {
-		if !a.gone && string(a.id) == m.ReplyTo {
+	for _, r := range t.idx.asks {
+		if string(r.id) == m.ReplyTo {
 			return nil
 		}
 	}

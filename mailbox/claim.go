@@ -298,8 +298,8 @@ const askGrace = 10 * time.Second
 
 // awaited are the questions that a living process waits for.
 func (s *Store) awaited(x *index) (ids []string) {
-	for _, e := range x.asks {
-		if n, ok := parseNote(e.line); !e.gone && ok && s.waits(n) {
+	for _, r := range x.asks {
+		if n, ok := parseNote(r.line); ok && s.waits(n) {
 			ids = append(ids, n.ID)
 		}
 	}

@@ -16,17 +16,24 @@ const (
 	// compactAt is the length of the hot part, in bytes, from which it pays to
 	// compact; after that, each time it has doubled.
 	compactAt = 256 << 10
+	// settledAt is how much that is settled may stand in a box's hot part, which
+	// everybody reads at every turn. Compacting costs what stands before the mark, so
+	// where that is long, a part of it may.
+	settledAt   = 64 << 10
+	settledPart = 8
 )
 
 // due reports whether compaction pays: in a box the hot part counts, which hooks
 // read, in a feed the whole. Compaction takes an fsync, so it is for senders; who
 // shows mail in the middle of a turn does it only when no sender came by for long.
 func (t *tx) due() bool {
-	limit := max(compactAt, 2*t.snap.kept)
+	grown := t.snap.grown(t.p)
+	settled := grown - int64(t.idx.bytes)
 	if t.hurry {
-		limit *= 2
+		grown, settled = grown/2, settled/2
 	}
-	return t.snap.grown(t.p) > limit
+	twice := 2 * t.snap.kept
+	return grown > max(compactAt, twice) || !t.p.feed && settled > max(settledAt, t.snap.hot/settledPart, twice)
 }
 
 func (v *snapshot) grown(p place) int64 {
@@ -123,7 +130,9 @@ func (t *tx) divide(v *snapshot) *parts {
 			encode(&p.cold, note{T: recWent, ID: it.ID, Box: it.MovedTo, Claim: it.moveID, At: t.s.stamp()})
 		}
 	}
-	p.bad = badLines(v.data)
+	if st.BadLines > 0 || !bytes.HasSuffix(v.data, []byte{'\n'}) {
+		p.bad = badLines(v.data)
+	}
 	return &p
 }
 

@@ -92,8 +92,9 @@
 //
 // # Compaction
 //
-// When the part behind the mark has grown past 256 KiB, and past twice what was
-// kept the last time, the writer that notices rewrites the journal: into a
+// When the part behind the mark has grown past 256 KiB, or what is settled there past
+// 64 KiB and an eighth of what stands before the mark, and past twice what was kept
+// the last time, the writer that notices rewrites the journal: into a
 // temporary file, fsync, rename, all under the lock. Messages that wait or are
 // open, open questions, cursors, the latest moves and records of unknown types stay
 // for ever. A settled message stays while it is younger than 30 days and among the

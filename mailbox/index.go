@@ -17,9 +17,10 @@ type index struct {
 	head    int      // every entry before it is gone
 	waiting int      // entries that are still to be shown
 	bytes   int      // length of their lines
-	asks    []entry  // own questions without an end
+	asks    []record // own questions without an end
 	feeds   []record // cursor, feed_claim, feed_unclaim
 	adopts  []string // boxes whose move into this one is not finished
+	from    []string // the boxes that went on as this one
 	movedTo string
 	heir    bool   // it goes on for the box of another session, as after /clear
 	maxID   []byte // greatest message id that the journal has known
@@ -27,7 +28,7 @@ type index struct {
 	bad     int    // lines that are no records
 }
 
-// entry is one message or question.
+// entry is one message.
 type entry struct {
 	record
 	last  int  // its latest note, as index into notes plus one
@@ -105,7 +106,7 @@ func (x *index) apply(r record) {
 	case recShown, recClaim, recUnclaim, recAnswered, recDone, recBlocked, recRetracted:
 		x.about(r)
 	case recAsked:
-		x.asks = append(x.asks, entry{record: r})
+		x.asks = append(x.asks, r)
 	case recAskEnded:
 		x.endAsk(r.id)
 	case recCursor, recFeedClaim, recFeedUnclaim:
@@ -203,11 +204,7 @@ func owed(r record, after string) bool {
 }
 
 func (x *index) endAsk(id []byte) {
-	for i := range x.asks {
-		if bytes.Equal(x.asks[i].id, id) {
-			x.asks[i].gone = true
-		}
-	}
+	x.asks = slices.DeleteFunc(x.asks, func(r record) bool { return bytes.Equal(r.id, id) })
 }
 
 func (x *index) move(r record) {
@@ -223,8 +220,10 @@ func (x *index) move(r record) {
 	case recAdopt:
 		x.movedTo = "" // a box that takes mail in lives
 		x.adopts = append(without(x.adopts, n.Box), n.Box)
+		x.from = append(without(x.from, n.Box), n.Box)
 	case recAdopted:
 		x.adopts = without(x.adopts, n.Box)
+		x.from = append(without(x.from, n.Box), n.Box)
 		x.heir = x.heir || !strings.HasPrefix(n.Box, "p-")
 	}
 }
@@ -236,9 +235,7 @@ func (x *index) leave() {
 			e.gone, e.away = true, true
 		}
 	}
-	for i := range x.asks {
-		x.asks[i].gone = true
-	}
+	x.asks = nil
 	x.head, x.waiting, x.bytes = len(x.entries), 0, 0
 }
 

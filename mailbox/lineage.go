@@ -17,7 +17,8 @@ func (s *Store) Find(key, id string) (Item, error) {
 func (s *Store) locate(key, id string) (place, Item, error) {
 	var at place
 	var found Item
-	err := s.family(key, func(p place, st *State) (next []string, more bool) {
+	told := func(p place) (*State, error) { return s.told(p, id) }
+	err := s.family(key, told, func(p place, st *State) (next []string, more bool) {
 		it, ok := st.Item(id)
 		if !ok {
 			return nil, true
@@ -34,9 +35,10 @@ func (s *Store) locate(key, id string) (place, Item, error) {
 	return at, found, err
 }
 
-// family visits a box and its relatives by moves, each once: first those that a
-// visit names, then where the box goes on, then where it came from.
-func (s *Store) family(key string, visit func(place, *State) (next []string, more bool)) error {
+// family visits a box and its relatives by moves, each once, with what read says of
+// them: first those that a visit names, then where the box goes on, then where it
+// came from.
+func (s *Store) family(key string, read func(place) (*State, error), visit func(place, *State) (next []string, more bool)) error {
 	seen := map[string]bool{}
 	for queue := []string{key}; len(queue) > 0; {
 		key, queue = queue[0], queue[1:]
@@ -48,7 +50,7 @@ func (s *Store) family(key string, visit func(place, *State) (next []string, mor
 		if err != nil {
 			return err
 		}
-		st, err := s.state(p)
+		st, err := read(p)
 		if err != nil {
 			return err
 		}
@@ -70,11 +72,15 @@ func (s *Store) family(key string, visit func(place, *State) (next []string, mor
 func (s *Store) Lineage(key string) ([]string, error) {
 	lineage := []string{key}
 	for i := 0; i < len(lineage); i++ {
-		st, err := s.State(lineage[i])
+		p, err := s.box(lineage[i])
 		if err != nil {
 			return nil, err
 		}
-		for _, from := range slices.Backward(st.From) {
+		x, err := s.scanMoves(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, from := range slices.Backward(x.from) {
 			if !slices.Contains(lineage, from) {
 				lineage = append(lineage, from)
 			}
@@ -91,7 +97,7 @@ func (s *Store) Resolve(key string) string {
 		if err != nil {
 			return key
 		}
-		x, err := s.scanBox(p)
+		x, err := s.scanMoves(p)
 		if err != nil || x.movedTo == "" || seen[x.movedTo] {
 			return key
 		}

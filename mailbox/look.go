@@ -1,6 +1,9 @@
 package mailbox
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // lookIndex scans a box without its lock, and changes nothing: what it finds is what
 // somebody who uses the box would find. That one would first finish the moves into
@@ -24,6 +27,19 @@ func (s *Store) scanBox(p place) (*index, error) {
 		return nil, err
 	}
 	return newIndex(p, v.last, v.hotData()), nil
+}
+
+// scanMoves is scanBox for what a box says about moves alone, which mostly is nothing.
+func (s *Store) scanMoves(p place) (*index, error) {
+	v, err := s.peek(p, false)
+	if err != nil {
+		return nil, err
+	}
+	data := v.hotData()
+	if !bytes.Contains(data, movedWord) && !bytes.Contains(data, adoptWord) {
+		data = nil
+	}
+	return newIndex(p, v.last, data), nil
 }
 
 // foresee finishes the moves into a box that broke off, in memory alone. path are

@@ -99,7 +99,7 @@ func (t *tx) leaving() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	x, err := t.s.scanBox(p)
+	x, err := t.s.scanMoves(p)
 	if err != nil {
 		return false, err
 	}

@@ -114,6 +114,12 @@ func typeOf(t []byte) string {
 		return recClaim
 	case recCursor:
 		return recCursor
+	case recAnswered:
+		return recAnswered
+	case recAsked:
+		return recAsked
+	case recSent:
+		return recSent
 	case recFeedClaim:
 		return recFeedClaim
 	}

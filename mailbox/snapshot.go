@@ -24,7 +24,8 @@ type snapshot struct {
 	size int64
 }
 
-func (v *snapshot) hotData() []byte { return v.data[v.hot-v.base:] }
+func (v *snapshot) hotData() []byte  { return v.data[v.hot-v.base:] }
+func (v *snapshot) coldData() []byte { return v.data[:v.hot-v.base] }
 
 const (
 	// onePiece is the size up to which a journal is read with a single call.

@@ -85,7 +85,7 @@ func (s *Store) state(p place) (*State, error) {
 	return s.replay(p, v), nil
 }
 
-// replay derives the state from a whole journal's records, in their order.
+// replay derives the state from the records of a snapshot, in their order.
 func (s *Store) replay(p place, v *snapshot) *State {
 	st := &State{
 		Key: p.key, Size: v.size, Cursors: map[string]string{},
@@ -110,12 +110,12 @@ func (s *Store) replay(p place, v *snapshot) *State {
 			st.BadLines++
 		}
 	}
-	bad := eachRecord(v.data[:v.hot], take)
+	bad := eachRecord(v.coldData(), take)
 	settled := len(st.Items)
 	for i := range st.Items {
 		st.Items[i].settled = true
 	}
-	bad += eachRecord(v.data[v.hot:], take)
+	bad += eachRecord(v.hotData(), take)
 	st.BadLines += bad
 	if !p.feed {
 		st.merge(settled)

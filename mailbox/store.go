@@ -36,7 +36,7 @@ func Open(home string, now func() time.Time) (*Store, error) {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
 	for _, dir := range []string{filepath.Join(home, "boxes"), filepath.Join(home, "feeds")} {
-		if err := private.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := private.CheckDirIfAny(dir); err != nil {
 			return nil, fmt.Errorf("mailbox: %w", err)
 		}
 	}

@@ -53,8 +53,8 @@ func (s *Store) OpenAsks(key string) ([]Ask, error) {
 }
 
 func (s *Store) openAsks(x *index) (open []Ask) {
-	for _, e := range x.asks {
-		if n, ok := parseNote(e.line); ok && !e.gone && s.waits(n) {
+	for _, r := range x.asks {
+		if n, ok := parseNote(r.line); ok && s.waits(n) {
 			open = append(open, askOf(n))
 		}
 	}
@@ -76,7 +76,8 @@ func (s *Store) Sent(key string, r SentRecord) error {
 // oldest first.
 func (s *Store) SentBy(key string) ([]SentRecord, error) {
 	var sent []SentRecord
-	err := s.family(key, func(_ place, st *State) ([]string, bool) {
+	read := func(p place) (*State, error) { return s.naming(p, `"`+recSent+`"`) }
+	err := s.family(key, read, func(_ place, st *State) ([]string, bool) {
 		sent = append(sent, st.Sent...)
 		return nil, true
 	})
@@ -201,11 +202,16 @@ func (s *Store) settle(key, id string) (place, Item, error) {
 
 // find is the message with this id; its ID is "" when there is none.
 func (t *tx) find(id string) (Item, error) {
+	if !t.wrote {
+		if it, ok := t.s.replay(t.p, naming(t.snap, id)).Item(id); ok {
+			return it, nil // see told
+		}
+	}
 	v, err := t.whole()
 	if err != nil {
 		return Item{}, err
 	}
-	it, _ := t.s.replay(t.p, about(v, id)).Item(id)
+	it, _ := t.s.replay(t.p, naming(v, id)).Item(id)
 	return it, nil
 }
 

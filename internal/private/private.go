@@ -69,23 +69,41 @@ func Dir(path string) error {
 // CheckDir checks a folder without creating it; the error is fs.ErrNotExist when
 // there is none. One system call when all is well.
 func CheckDir(path string) error {
+	there, err := checkDir(path)
+	if err == nil && !there {
+		return &fs.PathError{Op: "lstat", Path: path, Err: fs.ErrNotExist}
+	}
+	return err
+}
+
+// CheckDirIfAny is CheckDir for a folder that need not be there.
+func CheckDirIfAny(path string) error {
+	_, err := checkDir(path)
+	return err
+}
+
+func checkDir(path string) (there bool, err error) {
 	var st unix.Stat_t
-	if err := ignoringEINTR(func() error { return unix.Lstat(path, &st) }); err != nil {
-		return &fs.PathError{Op: "lstat", Path: path, Err: err}
+	switch err := ignoringEINTR(func() error { return unix.Lstat(path, &st) }); err {
+	case nil:
+	case unix.ENOENT:
+		return false, nil
+	default:
+		return false, &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-		return unsafePath(path, "it is a symbolic link", "remove it, or point PEERMUX_HOME at the real folder")
+		return true, unsafePath(path, "it is a symbolic link", "remove it, or point PEERMUX_HOME at the real folder")
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return unsafePath(path, "it is not a folder", "move it away")
+		return true, unsafePath(path, "it is not a folder", "move it away")
 	}
 	if err := checkOwner(path, &st); err != nil {
-		return err
+		return true, err
 	}
 	if st.Mode&0o077 != 0 {
-		return os.Chmod(path, dirMode)
+		return true, os.Chmod(path, dirMode)
 	}
-	return nil
+	return true, nil
 }
 
 // CheckHome is CheckDir for the peermux home, whose path a person sets. A folder
@@ -370,7 +388,7 @@ func Sweep(dir string) error {
 
 func ignoringEINTR(call func() error) error {
 	for {
-		if err := call(); !errors.Is(err, unix.EINTR) {
+		if err := call(); err != unix.EINTR {
 			return err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -99,4 +101,58 @@ func TestAskAnswerIsReadOnce(t *testing.T) {
 	for _, a := range asks {
 		a.wait()
 	}
+}
+
+// An ask and its answer cost no more where hundreds such are settled: nothing of those
+// is decoded, and hardly anything read. Counted are what this process allocates and
+// what it reads, in the cheapest of a few rounds, since a compaction comes now and then.
+func TestAskCostsNoMoreWhenManyAreSettled(t *testing.T) {
+	k := newBench(t)
+	ann, ben := k.join("ann"), k.join("ben")
+	type cost struct{ allocations, bytes uint64 }
+	cheapest := func() (least cost) {
+		for i := range 5 {
+			before := cost{allocations(), bytesRead(t)}
+			askAndAnswer(t, ann, ben)
+			now := cost{allocations() - before.allocations, bytesRead(t) - before.bytes}
+			if i == 0 {
+				least = now
+			}
+			least = cost{min(least.allocations, now.allocations), min(least.bytes, now.bytes)}
+		}
+		return least
+	}
+	askAndAnswer(t, ann, ben)
+	few := cheapest()
+	for range 300 {
+		askAndAnswer(t, ann, ben)
+	}
+	many := cheapest()
+	t.Logf("few: %+v, many: %+v", few, many)
+	if many.allocations > 2*few.allocations {
+		t.Errorf("%d allocations, with few settled %d: what is settled is decoded", many.allocations, few.allocations)
+	}
+	// Each look at a box reads what compaction has not put away yet.
+	if limit := few.bytes + 40*64<<10; many.bytes > limit {
+		t.Errorf("%d bytes are read, limit is %d", many.bytes, limit)
+	}
+}
+
+func allocations() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// bytesRead is what this process has read so far, from files and pipes.
+func bytesRead(t *testing.T) (n uint64) {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(string(data), "rchar: %d", &n); err != nil {
+		t.Fatalf("%v in %q", err, data)
+	}
+	return n
 }

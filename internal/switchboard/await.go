@@ -95,7 +95,7 @@ func (w *awaiting) look() error {
 		return storage(err)
 	}
 	for _, box := range boxes {
-		st, err := b.Store.State(box)
+		st, err := b.Store.Naming(box, w.id)
 		if err != nil {
 			return storage(err)
 		}

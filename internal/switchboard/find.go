@@ -141,7 +141,7 @@ func (b *Board) sent(a Actor, id string) (mailbox.SentRecord, bool) {
 		return mailbox.SentRecord{}, false
 	}
 	for _, key := range boxes {
-		st, err := b.Store.State(key)
+		st, err := b.Store.Naming(key, id)
 		if err != nil {
 			continue
 		}

@@ -149,7 +149,7 @@ func (b *Board) former(a Actor, target string, live []registry.Entry, cause erro
 
 // correspondent finds the session in the actor's own mail.
 func (b *Board) correspondent(a Actor, sessionID string) (mailbox.Party, bool) {
-	st, err := b.Store.State(b.Store.Resolve(a.Box))
+	st, err := b.Store.Naming(b.Store.Resolve(a.Box), sessionID)
 	if err != nil {
 		return mailbox.Party{}, false
 	}
