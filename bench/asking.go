@@ -12,32 +12,19 @@ import (
 
 // askRows: the peer answers as soon as it sees the question.
 func (l *lab) askRows(context.Context) ([]row, error) {
-	b, err := l.board("ask")
+	p, err := l.place("ask", 1)
 	if err != nil {
 		return nil, err
 	}
-	many, err := l.board("asks") // whose many questions are no part of the first row
+	many, err := l.place("asks", 1) // whose many questions are no part of the first row
 	if err != nil {
 		return nil, err
 	}
-	me, err := user()
-	if err != nil {
-		return nil, err
-	}
-	entries, err := l.sessions(b, 1)
-	if err != nil {
-		return nil, err
-	}
-	others, err := l.sessions(many, 1)
-	if err != nil {
-		return nil, err
-	}
-	peer, other := switchboard.ActorOf(entries[0], me.Process), switchboard.ActorOf(others[0], me.Process)
 	once := func(ctx context.Context) (float64, error) {
 		answered := make(chan error, 1)
-		go func() { answered <- answer(ctx, b, peer) }()
+		go func() { answered <- answer(ctx, p.Board, p.peer()) }()
 		ms, err := timed(func() error {
-			res, d, err := b.Ask(ctx, me, switchboard.AskRequest{Target: entries[0].Name, Body: "is main green?", Timeout: 20 * time.Second})
+			res, d, err := p.Ask(ctx, p.me, switchboard.AskRequest{Target: p.sessions[0].Name, Body: "is main green?", Timeout: 20 * time.Second})
 			if err != nil {
 				return err
 			}
@@ -51,9 +38,9 @@ func (l *lab) askRows(context.Context) ([]row, error) {
 		}
 		return ms, err
 	}
-	flight := func(n, of int) func(context.Context) (float64, error) {
+	inFlight := func(n, of int) func(context.Context) (float64, error) {
 		return func(ctx context.Context) (float64, error) {
-			took, err := l.flight(ctx, many, other, n)
+			took, err := flight(ctx, many, n)
 			if err != nil {
 				return 0, err
 			}
@@ -62,21 +49,17 @@ func (l *lab) askRows(context.Context) ([]row, error) {
 	}
 	return []row{
 		{"asking", "ask to answer, peer answers at once", "ms", l.rounds(80), floorSync, once},
-		{"asking", "reply to asker, 1 ask in flight", "ms", l.rounds(40), "", flight(1, 50)},
-		{"asking", "reply to asker, 50 asks in flight", "ms", l.rounds(16), "", flight(50, 50)},
-		{"asking", "reply to the last asker of 50", "ms", l.rounds(16), "", flight(50, 99)},
+		{"asking", "reply to asker, 1 ask in flight", "ms", l.rounds(40), "", inFlight(1, 50)},
+		{"asking", "reply to asker, 50 asks in flight", "ms", l.rounds(16), "", inFlight(50, 50)},
+		{"asking", "reply to the last asker of 50", "ms", l.rounds(16), "", inFlight(50, 99)},
 	}, nil
 }
 
 // flight is how long it took, from the moment an answer is in the journal, until its
 // asker has it: n askers wait, and the answers come one right after the other from
 // what shares nothing with them but the files.
-func (l *lab) flight(ctx context.Context, b *switchboard.Board, peer switchboard.Actor, n int) ([]float64, error) {
-	me, err := user()
-	if err != nil {
-		return nil, err
-	}
-	store, err := mailbox.Open(b.Home, time.Now)
+func flight(ctx context.Context, p place, n int) ([]float64, error) {
+	store, err := mailbox.Open(p.Home, time.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +71,7 @@ func (l *lab) flight(ctx context.Context, b *switchboard.Board, peer switchboard
 	got := make(chan answered, n)
 	for range n {
 		go func() {
-			res, d, err := b.Ask(ctx, me, switchboard.AskRequest{Target: peer.Name, Body: "is main green?", Timeout: 20 * time.Second})
+			res, d, err := p.Ask(ctx, p.me, switchboard.AskRequest{Target: p.sessions[0].Name, Body: "is main green?", Timeout: 20 * time.Second})
 			now := time.Now()
 			switch {
 			case err != nil:
@@ -100,7 +83,7 @@ func (l *lab) flight(ctx context.Context, b *switchboard.Board, peer switchboard
 			}
 		}()
 	}
-	written, err := answerAll(ctx, store, me, peer, n)
+	written, err := answerAll(ctx, store, p, n)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +100,8 @@ func (l *lab) flight(ctx context.Context, b *switchboard.Board, peer switchboard
 }
 
 // answerAll waits until n questions are asked, and answers them.
-func answerAll(ctx context.Context, store *mailbox.Store, asker, peer switchboard.Actor, n int) (map[string]time.Time, error) {
+func answerAll(ctx context.Context, store *mailbox.Store, p place, n int) (map[string]time.Time, error) {
+	asker, peer := p.me, p.peer()
 	for {
 		asks, err := store.OpenAsks(asker.Box)
 		if err != nil {

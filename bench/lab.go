@@ -115,6 +115,31 @@ func (l *lab) board(name string) (*switchboard.Board, error) {
 	return b, nil
 }
 
+// place is where a row with people in it is measured: a board with live sessions, and
+// the person at it.
+type place struct {
+	*switchboard.Board
+	me       switchboard.Actor
+	sessions []registry.Entry
+}
+
+// place makes a place in a home of its own.
+func (l *lab) place(name string, sessions int) (place, error) {
+	b, err := l.board(name)
+	if err != nil {
+		return place{}, err
+	}
+	me, err := user()
+	if err != nil {
+		return place{}, err
+	}
+	entries, err := l.sessions(b, sessions)
+	return place{b, me, entries}, err
+}
+
+// peer is the first session as somebody who acts.
+func (p place) peer() switchboard.Actor { return switchboard.ActorOf(p.sessions[0], p.me.Process) }
+
 // user is the person who acts in rows that need somebody.
 func user() (switchboard.Actor, error) {
 	self, err := proc.Self()

@@ -22,22 +22,15 @@ import (
 )
 
 func (l *lab) listRows(context.Context) ([]row, error) {
-	me, err := user()
-	if err != nil {
-		return nil, err
-	}
 	var rows []row
 	for _, n := range []int{10, 100, 500} {
-		b, err := l.board(fmt.Sprintf("list%d", n))
+		p, err := l.place(fmt.Sprintf("list%d", n), n)
 		if err != nil {
-			return nil, err
-		}
-		if _, err := l.sessions(b, n); err != nil {
 			return nil, err
 		}
 		rows = append(rows, row{"list", fmt.Sprintf("list of %d sessions", n), "ms", l.rounds(40), "", func(ctx context.Context) (float64, error) {
 			return timed(func() error {
-				res, err := b.List(ctx, me, switchboard.ListRequest{Scope: switchboard.ScopeGlobal})
+				res, err := p.List(ctx, p.me, switchboard.ListRequest{Scope: switchboard.ScopeGlobal})
 				if err == nil && len(res.Sessions) != n {
 					err = fmt.Errorf("%d sessions listed, want %d", len(res.Sessions), n)
 				}
@@ -150,17 +143,13 @@ func (l *lab) wakeRows(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := l.board("wake")
+	p, err := l.place("wake", 1)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := l.sessions(b, 1)
-	if err != nil {
-		return nil, err
-	}
-	e := entries[0]
+	e := p.sessions[0]
 	e.Tmux = &registry.Tmux{Socket: pane.Socket, ServerPID: pane.ServerPID, Session: pane.Session, Window: pane.Window, Pane: pane.ID}
-	if err := fill(b, e.Box, 1); err != nil {
+	if err := fill(p.Board, e.Box, 1); err != nil {
 		return nil, err
 	}
 	return []row{
@@ -168,18 +157,15 @@ func (l *lab) wakeRows(ctx context.Context) ([]row, error) {
 			return timed(func() error { _, err := l.tmux.Pane(ctx, pane.ID); return err })
 		}},
 		{"wake", "facts and verdict, no terminal to look at", "ms", l.rounds(60), "", func(ctx context.Context) (float64, error) {
-			return timed(func() error { b.Waker.Explain(ctx, e); return nil })
+			return timed(func() error { p.Waker.Explain(ctx, e); return nil })
 		}},
 	}, nil
 }
 
 // topRows: the screen with 50 sessions and nothing happening.
 func (l *lab) topRows(context.Context) ([]row, error) {
-	b, err := l.board("top")
+	p, err := l.place("top", 50)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := l.sessions(b, 50); err != nil {
 		return nil, err
 	}
 	span := 5 * time.Second
@@ -188,7 +174,7 @@ func (l *lab) topRows(context.Context) ([]row, error) {
 	}
 	once := func(ctx context.Context) (float64, error) {
 		cmd := exec.CommandContext(ctx, l.path("peermux"), "top", "--scope", "global")
-		cmd.Env = l.env(b.Home)
+		cmd.Env = l.env(p.Home)
 		f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 		if err != nil {
 			return 0, err

@@ -107,8 +107,10 @@ func (l *lab) peerServer(group string, env, argv []string) []row {
 			return 0, err
 		}
 		v, err := figure(s, ms)
+		// What is measured is known. A peer need not end with its input, so it is
+		// killed; it may have ended before, and Wait says how.
 		_ = s.in.Close()
-		_ = s.cmd.Process.Kill() // a peer need not end with its input
+		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
 		return v, err
 	}

@@ -231,41 +231,32 @@ func (l *lab) serverRows(context.Context) ([]row, error) {
 }
 
 func (l *lab) mailRows(context.Context) ([]row, error) {
-	b, err := l.board("mail")
+	p, err := l.place("mail", 1)
 	if err != nil {
 		return nil, err
 	}
-	me, err := user()
-	if err != nil {
-		return nil, err
-	}
-	entries, err := l.sessions(b, 1)
-	if err != nil {
-		return nil, err
-	}
-	target := entries[0]
-	reader := switchboard.ActorOf(target, me.Process)
+	target, reader := p.sessions[0], p.peer()
 	send := func(ctx context.Context) (float64, error) {
 		return timed(func() error {
-			_, err := b.Send(ctx, me, switchboard.SendRequest{Target: target.Name, Body: "parser.go is ready", Wake: wakeOff})
+			_, err := p.Send(ctx, p.me, switchboard.SendRequest{Target: target.Name, Body: "parser.go is ready", Wake: wakeOff})
 			return err
 		})
 	}
 	read := func(n int) func(context.Context) (float64, error) {
 		return func(ctx context.Context) (float64, error) {
-			if err := drain(ctx, b, reader); err != nil {
+			if err := drain(ctx, p.Board, reader); err != nil {
 				return 0, err
 			}
-			if err := fill(b, target.Box, n); err != nil {
+			if err := fill(p.Board, target.Box, n); err != nil {
 				return 0, err
 			}
-			return timed(func() error { return readOnce(ctx, b, reader, n) })
+			return timed(func() error { return readOnce(ctx, p.Board, reader, n) })
 		}
 	}
 	return []row{
 		{"mail", "send, durable (one fsync)", "ms", l.rounds(200), floorSync, send},
 		{"mail", sendAll, "ms", l.rounds(40), floorGo, func(ctx context.Context) (float64, error) {
-			return command(ctx, l.env(b.Home), "", l.path("peermux"), "send", "user", "--from", "ci", "parser.go is ready")
+			return command(ctx, l.env(p.Home), "", l.path("peermux"), "send", "user", "--from", "ci", "parser.go is ready")
 		}},
 		{"mail", "read 1 and record it as shown", "ms", l.rounds(100), "", read(1)},
 		{"mail", "read 100 and record them as shown", "ms", l.rounds(40), "", read(100)},
