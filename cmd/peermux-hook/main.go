@@ -39,11 +39,12 @@ func run() int {
 	if len(os.Args) != 3 {
 		return 0 // whatever a client or an older installer passes, it must not fail
 	}
-	time.AfterFunc(limit, func() { os.Exit(0) })
+	start := time.Now()
+	go watch(start.Add(limit))
 	return hookrun.Run(hookrun.Call{
 		Client: os.Args[1],
 		Event:  os.Args[2],
-		Stdin:  input{fd: unix.Stdin, until: time.Now().Add(stdinLimit)},
+		Stdin:  input{fd: unix.Stdin, until: start.Add(stdinLimit)},
 		Stdout: output(unix.Stdout),
 		Stderr: output(unix.Stderr),
 		Env:    os.Getenv,
@@ -52,31 +53,50 @@ func run() int {
 	})
 }
 
-// input reads from a file descriptor until a moment, without the runtime's poller,
-// whose start costs more than the reading.
+// watch ends a run that hangs. A Go timer would start the runtime's poller at every
+// run; this goroutine starts when the other one hangs in the kernel, and waits there.
+func watch(end time.Time) {
+	for wait(nil, end) == nil {
+	}
+	os.Exit(0)
+}
+
+// wait waits until a descriptor is ready, or for some milliseconds at the most; the
+// error is os.ErrDeadlineExceeded at the end of the time.
+func wait(fds []unix.PollFd, end time.Time) error {
+	left := time.Until(end)
+	if left <= 0 {
+		return os.ErrDeadlineExceeded
+	}
+	_, err := unix.Poll(fds, int(left/time.Millisecond)+1)
+	if err == unix.EINTR {
+		return nil
+	}
+	return err
+}
+
+// input reads from a file descriptor until a moment, without that poller too.
 type input struct {
 	fd    int
 	until time.Time
 }
 
 func (in input) Read(p []byte) (int, error) {
+	fds := []unix.PollFd{{Fd: int32(in.fd), Events: unix.POLLIN}}
 	for {
-		left := time.Until(in.until)
-		if left <= 0 {
-			return 0, os.ErrDeadlineExceeded
-		}
-		ready, err := unix.Poll([]unix.PollFd{{Fd: int32(in.fd), Events: unix.POLLIN}}, int(left/time.Millisecond)+1)
-		if err == nil && ready > 0 {
-			var n int
-			if n, err = unix.Read(in.fd, p); err == nil {
-				if n == 0 {
-					err = io.EOF
-				}
-				return n, err
-			}
-		}
-		if err != nil && err != unix.EINTR && err != unix.EAGAIN {
+		if err := wait(fds, in.until); err != nil {
 			return 0, err
+		}
+		if fds[0].Revents == 0 {
+			continue
+		}
+		n, err := unix.Read(in.fd, p)
+		switch {
+		case err == unix.EINTR || err == unix.EAGAIN:
+		case err == nil && n == 0:
+			return 0, io.EOF
+		default:
+			return n, err
 		}
 	}
 }
