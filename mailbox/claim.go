@@ -33,6 +33,9 @@ type ClaimOptions struct {
 	// Again shows a repository's open mail once more to a reader that has seen
 	// it: at the start of a session.
 	Again bool
+	// Fresh leaves out what Unshown gave back: at a start, which may come to nothing
+	// just so.
+	Fresh bool
 }
 
 // Claim is mail that one reader is about to show. One of Shown, ShownOnly and
@@ -248,7 +251,7 @@ func (s *Store) available(p place, x *index, o ClaimOptions) *Claim {
 			return
 		}
 		it, ok := s.item(p, x, e, o.Reader)
-		if !ok || it.Claimed || withheld(p, &it, o, awaited) {
+		if !ok || it.Claimed || o.Fresh && it.unshown() || withheld(p, &it, o, awaited) {
 			return
 		}
 		if it.V > messageVersion {
@@ -274,7 +277,7 @@ func (s *Store) item(p place, x *index, e *entry, reader string) (Item, bool) {
 	}
 	it := Item{Message: m}
 	for _, n := range x.said(e) {
-		it.learn(n)
+		it.learn(p, n)
 	}
 	it.judge(s, p, reader)
 	return it, true

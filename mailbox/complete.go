@@ -145,7 +145,7 @@ func complete(a, b *tx, msg Message, c Completion, res *AppendResult) (again boo
 		return false, err
 	}
 	if !mine {
-		task.learn(closing)
+		task.learn(a.p, closing)
 		return false, alreadyClosed(task)
 	}
 	return false, nil

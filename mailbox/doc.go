@@ -33,6 +33,8 @@
 //	msg        a message, with the keys of [Message]; id is the message's
 //	claim      a reader (pid, start) is about to show message id; claim is its token
 //	shown      message id was put in front of the reader by, via a hook, tool or cli
+//	unshown    what was said of message id until now is off, since its reader never
+//	           had the text: it waits, and by names whom for in a repository's box
 //	unclaim    the claim with this token is off: the text did not go out
 //	answered   message id, received here or asked from here, has the answer answer
 //	done       message id is closed, by whom, with the result answer
@@ -65,7 +67,12 @@
 // have the same message. A claim whose process is dead, or that is a minute old,
 // holds nobody off: the message is given out again, marked PossiblySeen. So every
 // message is shown at least once, and more than once only when a reader died, or
-// stood still for a minute, between writing its text and recording it.
+// stood still for a minute, between writing its text and recording it, or was told
+// to have got nothing of it.
+//
+// That is told with [Store.Unshown] by who knows that a client has dropped a text
+// that was out. The message waits again where it stood. A broadcast is put into the
+// reader's box for that, and is mail from then on.
 //
 // The replies to a question that a living process waits for are kept for that
 // process, which takes them with TakeAnswer. When it is dead, or has recorded the

@@ -324,3 +324,12 @@ func TestFeedWithManyReadersAndWriters(t *testing.T) {
 		}
 	}
 }
+
+func TestFeedEnter(t *testing.T) {
+	p := newPost(t)
+	p.say("alice", "before")
+	p.ok(p.FeedEnter(feed, bob, mailbox.FeedOptions{}))
+	p.say("alice", "after")
+	p.ok(p.FeedEnter(feed, bob, mailbox.FeedOptions{})) // it has a place, and keeps it
+	expect(t, "bob", p.hear(bob, mailbox.FeedOptions{}), "after")
+}

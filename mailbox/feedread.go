@@ -2,6 +2,9 @@ package mailbox
 
 import (
 	"bytes"
+	"errors"
+	"slices"
+	"time"
 )
 
 // feedPlace is where a reader is in a feed.
@@ -190,4 +193,123 @@ func newest(data []byte) string {
 		}
 	})
 	return string(last)
+}
+
+// FeedSeen reports whether a reader was shown a feed's message, in this box or in one
+// that it goes on for, and has not lost it. A compaction forgets how a place moved on; what cannot be told
+// any more counts as not seen.
+func (s *Store) FeedSeen(feed, readerBox string, it Item) (bool, error) {
+	boxes, err := s.Lineage(readerBox)
+	for _, box := range boxes {
+		p, boxErr := s.box(box)
+		if boxErr != nil {
+			return false, boxErr
+		}
+		x, boxErr := s.lookIndex(p)
+		if boxErr != nil {
+			return false, boxErr
+		}
+		if i := x.find(it.ID); i >= 0 && !x.entries[i].shown {
+			return false, nil // it was lost, and waits
+		}
+		if x.saw(feed, it) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// saw looks for what took the owner's place in a feed past a message: a claim, which
+// takes nothing that was withdrawn before.
+func (x *index) saw(feed string, it Item) bool {
+	claimed := map[string]time.Time{}
+	for _, r := range x.feeds {
+		if string(r.id) < it.ID || !r.ofFeed(feed) {
+			continue
+		}
+		switch n, ok := parseNote(r.line); {
+		case !ok:
+		case n.T == recFeedClaim:
+			claimed[n.Claim] = n.At
+		case n.T == recCursor && n.Claim == "":
+			return false // it began behind the message, or passed it by
+		case n.T == recCursor:
+			at, known := claimed[n.Claim]
+			if !known {
+				at = n.At
+			}
+			return it.ClosedAt.IsZero() || at.Before(it.ClosedAt)
+		}
+	}
+	return false
+}
+
+// FeedsShownSince reports whether its owner was shown anything of any feed after t.
+func (s *Store) FeedsShownSince(readerBox string, t time.Time) bool {
+	p, err := s.box(readerBox)
+	if err != nil {
+		return false
+	}
+	x, err := s.lookIndex(p)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(x.feeds, func(r record) bool {
+		n, ok := parseNote(r.line)
+		return ok && n.T == recCursor && n.Claim != "" && n.At.After(t)
+	})
+}
+
+// FeedsShown lists what its owner was shown of all feeds after t, each broadcast with
+// that one showing, and not what was withdrawn since.
+func (s *Store) FeedsShown(readerBox string, t time.Time) ([]Item, error) {
+	p, err := s.box(readerBox)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.peek(p, true)
+	if err != nil {
+		return nil, err
+	}
+	x := newIndex(p, v.last, v.hotData())
+	var items []Item
+	var errs error
+	at := map[string]string{}
+	eachRecord(v.data, func(r record) {
+		if r.t != recCursor {
+			return
+		}
+		n, ok := parseNote(r.line)
+		if !ok {
+			return
+		}
+		from, known := at[n.Feed]
+		at[n.Feed] = max(from, n.ID)
+		if known && n.Claim != "" && n.At.After(t) {
+			shown, err := s.shownOf(x, from, n)
+			items, errs = append(items, shown...), errors.Join(errs, err)
+		}
+	})
+	return items, errs
+}
+
+// shownOf is what a reader was shown when its place in a feed went on from an id as
+// the cursor says.
+func (s *Store) shownOf(reader *index, from string, cursor note) (items []Item, err error) {
+	p, err := s.feed(cursor.Feed)
+	if err != nil {
+		return nil, err
+	}
+	news, err := s.feedAfter(p, from)
+	if err != nil {
+		return nil, err
+	}
+	isOwn := s.ownOf(reader, FeedOptions{Self: cursor.By})
+	for _, r := range news.messages {
+		id := string(r.id)
+		if m, ok := parseMessage(r.line); ok && id <= cursor.ID && !news.retracted[id] && !isOwn(m.From) {
+			items = append(items, Item{Message: m, Shown: []Shown{{By: cursor.By, Via: cursor.Via, At: cursor.At}}})
+		}
+	}
+	return items, nil
 }

@@ -24,8 +24,10 @@ func FuzzJournal(f *testing.F) {
 		"{\"t\":\"moved\",\"id\":\"x\",\"box\":\"\"}\n{\"t\":\"shown\",\"id\":\"\"}\n[]\nnull\n",
 		`{"t":"compacted","id":"","hot":"00","kept":"-1"}`,
 		`{"t":"msg","id":"a","id":"b","T":"shown"}`,
+		"{\"t\":\"msg\",\"id\":\"a\",\"body\":\"x\"}\n{\"t\":\"shown\",\"id\":\"a\"}\n{\"t\":\"answered\",\"id\":\"a\"}\n{\"t\":\"unshown\",\"id\":\"a\"}\n{\"t\":\"moved\",\"id\":\"x\",\"box\":\"s-other\"}\n",
 	} {
 		f.Add([]byte(seed), false)
+		f.Add([]byte(seed), true)
 	}
 	s := &Store{now: time.Now, Alive: func(int, string) bool { return false }}
 	f.Fuzz(func(t *testing.T, data []byte, repo bool) {

@@ -105,6 +105,8 @@ func (x *index) apply(r record) {
 		x.message(r)
 	case recShown, recClaim, recUnclaim, recAnswered, recDone, recBlocked, recRetracted:
 		x.about(r)
+	case recUnshown:
+		x.unshow(r)
 	case recAsked:
 		x.asks = append(x.asks, r)
 	case recAskEnded:

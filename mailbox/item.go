@@ -9,7 +9,7 @@ type Item struct {
 	// Claimed: a living reader is putting it in front of a model right now.
 	Claimed bool
 	// PossiblySeen: a reader claimed it and died, or fell silent, before it said
-	// whether the text went out.
+	// whether the text went out; or it went out and did not arrive, as Unshown says.
 	PossiblySeen bool
 	Answered     string    // id of the latest reply
 	Closed       string    // "", done, blocked, retracted
@@ -79,11 +79,13 @@ func (it Item) Open(repo bool) bool {
 }
 
 // learn adds what one note says.
-func (it *Item) learn(n note) {
+func (it *Item) learn(p place, n note) {
 	switch n.T {
 	case recShown:
 		it.Shown = append(it.Shown, Shown{By: n.By, Via: n.Via, At: n.At})
-		it.endClaims(func(c note) bool { return c.Claim == n.Claim || c.By == n.By })
+		it.endClaims(func(c note) bool { return c.Claim == n.Claim || c.By == n.By || c.T == recUnshown && !p.repo })
+	case recUnshown:
+		it.unshow(p, n)
 	case recClaim:
 		it.claims = append(it.claims, n)
 	case recUnclaim:
@@ -119,7 +121,7 @@ func (it *Item) judge(s *Store, p place, reader string) {
 	for _, c := range it.claims {
 		switch {
 		case p.repo && reader != "" && c.By != reader:
-		case s.holds(c):
+		case c.T != recUnshown && s.holds(c):
 			it.Claimed = true
 		default:
 			it.PossiblySeen = true

@@ -15,6 +15,9 @@ const (
 	// A feed's messages stay for as long, but more of them.
 	feedCount = 10_000
 	feedBytes = 16 << 20
+
+	// A reader's earlier places in a feed tell what it was shown in its last turn.
+	placesAge = 24 * time.Hour
 )
 
 // fate is what compaction does with a record.
@@ -35,6 +38,7 @@ type keepers struct {
 	at, askAt map[string]int
 	sent      map[string]bool
 	latest    map[string]string // of records of which only one counts: its id
+	lately    time.Time
 }
 
 // keepers decides for every message: one that waits or is open stays hot, for
@@ -42,7 +46,7 @@ type keepers struct {
 func (t *tx) keepers(st *State) keepers {
 	k := keepers{
 		messages: map[string]fate{}, asks: map[string]fate{}, sent: map[string]bool{},
-		at: map[string]int{}, askAt: map[string]int{},
+		at: map[string]int{}, askAt: map[string]int{}, lately: t.s.now().Add(-placesAge),
 	}
 	now := t.s.now()
 	limit := quota{oldest: now.Add(-keepAge), count: keepCount, bytes: keepBytes}
@@ -106,7 +110,7 @@ func (k *keepers) fate(n int, r record) fate {
 			return drop
 		}
 		return k.messages[id]
-	case recShown, recDone, recBlocked, recRetracted:
+	case recShown, recUnshown, recDone, recBlocked, recRetracted:
 		return k.about(n, id)
 	case recClaim, recUnclaim:
 		if k.about(n, id) == hot {
@@ -128,8 +132,12 @@ func (k *keepers) fate(n int, r record) fate {
 		}
 		return drop
 	case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-		if n, ok := parseNote(r.line); ok && k.latest[topic(n)] == n.ID {
+		n, ok := parseNote(r.line)
+		switch {
+		case ok && k.latest[topic(n)] == n.ID:
 			return hot
+		case ok && n.T == recCursor && n.At.After(k.lately):
+			return cold
 		}
 		return drop
 	case recCompacted, recHot, recWent:

@@ -246,7 +246,7 @@ func cargo(src, dst *tx, begun bool) ([]byte, error) {
 			if i, ok := was.asks[id]; !ok || !goes[id] || n != was.Asks[i].at {
 				return
 			}
-		case recShown, recClaim, recUnclaim, recAnswered:
+		case recShown, recUnshown, recClaim, recUnclaim, recAnswered:
 			if !went[id] || ok && n < it.at {
 				return // or said of another copy, before a round trip
 			}

@@ -10,6 +10,7 @@ import (
 const (
 	recMsg         = "msg"
 	recShown       = "shown"
+	recUnshown     = "unshown"
 	recClaim       = "claim"
 	recUnclaim     = "unclaim"
 	recDone        = "done"
@@ -201,7 +202,7 @@ func parseMove(line []byte, key string) (note, bool) {
 
 func receipt(t string) bool {
 	switch t {
-	case recShown, recUnclaim, recDone, recBlocked, recAnswered, recAskEnded, recRetracted:
+	case recShown, recUnshown, recUnclaim, recDone, recBlocked, recAnswered, recAskEnded, recRetracted:
 		return true
 	}
 	return false

@@ -163,7 +163,7 @@ func (st *State) message(line []byte) {
 
 func (st *State) note(p place, n note) {
 	if i, ok := st.items[n.ID]; ok {
-		st.Items[i].learn(n)
+		st.Items[i].learn(p, n)
 	}
 	switch n.T {
 	case recAsked, recAskEnded, recAnswered:

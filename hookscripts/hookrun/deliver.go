@@ -50,17 +50,17 @@ func (h *hook) show(d *delivery) (sent bool, err error) {
 	return h.send(d, func(text string) error { return h.emit(text, nil) })
 }
 
-// addMail claims the session's own mail for the page. again are messages that
-// were put out before and did not arrive; they come first.
-func (h *hook) addMail(d *delivery, again ...mailbox.Item) error {
-	fits := known(d.page.Fits(""))
-	again = slices.DeleteFunc(again, func(it mailbox.Item) bool { return !fits(it.Message) })
-	claim, err := h.mail.Claim(h.key, mailbox.ClaimOptions{Reader: h.in.SessionID, Via: h.Event, Fits: fits})
+// addMail claims the session's own mail for the page. A start leaves out what was
+// shown and got lost before: it would be again when there is no prompt.
+func (h *hook) addMail(d *delivery) error {
+	claim, err := h.mail.Claim(h.key, mailbox.ClaimOptions{
+		Reader: h.in.SessionID, Via: h.Event, Fits: known(d.page.Fits("")), Fresh: h.Event == "SessionStart",
+	})
 	if err != nil {
 		return err
 	}
 	d.claims = append(d.claims, claim)
-	items := append(again, claim.Messages...)
+	items := claim.Messages
 	d.shows(d.page.Mail(items, frame.Section{More: h.more(claim.More, items), Late: h.lateQuestions(items)}))
 	return nil
 }

@@ -3,6 +3,7 @@ package hookrun
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -28,41 +29,36 @@ const (
 	turnTail     = 8 << 20                        // more than a turn writes
 )
 
-// lost are the messages that were put out in the turn that the person has just
-// interrupted and never reached the model. Open says that no event has ended that
-// turn.
-func (h *hook) lost(open bool) ([]mailbox.Item, error) {
+// giveBack gives back what was put out in the turn that the person has just
+// interrupted and never reached the model: it waits once more. Open says that no
+// event has ended that turn.
+func (h *hook) giveBack(open bool) error {
+	if h.Client != registry.Claude {
+		return nil
+	}
 	f, err := os.OpenFile(h.in.Transcript, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil // no transcript, no sign of a loss
+		return nil // no transcript, no sign of a loss
 	}
 	defer f.Close()
-	interrupted := h.at
+	began, interrupted := h.turnBegan(), h.at
 	if !open {
 		recent, err := tail(f, recentTail)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var ok bool
 		if interrupted, ok = lastInterruption(recent); !ok {
-			return nil, nil
+			return nil
 		}
 	}
-	state, err := h.mail.State(h.key)
-	if err != nil {
-		return nil, err
+	boxes, err := h.shownIn(began, interrupted)
+	if len(boxes) == 0 {
+		return err
 	}
-	began := h.turnBegan()
-	items := slices.DeleteFunc(state.Items, func(it mailbox.Item) bool {
-		n := len(it.Shown)
-		return n == 0 || it.Answered != "" || it.Closed != "" || !inTurn(it.Shown[n-1], began, interrupted)
-	})
-	if len(items) == 0 {
-		return nil, nil
-	}
-	turn, err := tail(f, turnTail)
-	if err != nil {
-		return nil, err
+	turn, tailErr := tail(f, turnTail)
+	if tailErr != nil {
+		return errors.Join(err, tailErr)
 	}
 	var since time.Time // when the turn began is not known after a resume
 	if len(turn) == turnTail {
@@ -70,9 +66,62 @@ func (h *hook) lost(open bool) ([]mailbox.Item, error) {
 		since = firstTime(whole)
 	}
 	gone := open && h.Event == "UserPromptSubmit" && !answered(turn, began)
-	return slices.DeleteFunc(items, func(it mailbox.Item) bool {
-		return it.Shown[len(it.Shown)-1].At.Before(since) || !gone && bytes.Contains(turn, []byte(it.ID))
-	}), nil
+	for box, items := range boxes {
+		lost := slices.DeleteFunc(items, func(it mailbox.Item) bool {
+			return lastShown(it).At.Before(since) || !gone && bytes.Contains(turn, []byte(it.ID))
+		})
+		err = errors.Join(err, h.mail.Unshown(box, h.in.SessionID, lost))
+	}
+	return err
+}
+
+// shownIn lists what hooks have put out in a turn, by the boxes in which it has to
+// wait when it was lost: the repository's mail in the repository's, mail and
+// broadcasts in the session's.
+func (h *hook) shownIn(began, ended time.Time) (map[string][]mailbox.Item, error) {
+	boxes := map[string][]mailbox.Item{}
+	add := func(box string, items []mailbox.Item) {
+		for _, it := range items {
+			if it.Answered == "" && it.Closed == "" && inTurn(lastShown(it), began, ended) {
+				boxes[box] = append(boxes[box], it)
+			}
+		}
+	}
+	mail, err := h.mail.State(h.key)
+	if err == nil {
+		add(h.key, mail.Items)
+	}
+	heard, feedsErr := h.mail.FeedsShown(h.key, began)
+	add(h.key, heard)
+	err = errors.Join(err, feedsErr)
+	_, repository, ok := h.repository()
+	if !ok {
+		return boxes, err
+	}
+	mail, repoErr := h.mail.State(repository)
+	if repoErr == nil {
+		add(repository, h.shownHere(mail.Items))
+	}
+	heard, feedsErr = h.mail.FeedsShown(repository, began)
+	add(h.key, h.shownHere(heard))
+	return boxes, errors.Join(err, repoErr, feedsErr)
+}
+
+// shownHere leaves of items their showings to this session: a repository has many
+// readers.
+func (h *hook) shownHere(items []mailbox.Item) []mailbox.Item {
+	for i := range items {
+		items[i].Shown = slices.DeleteFunc(items[i].Shown, func(s mailbox.Shown) bool { return s.By != h.in.SessionID })
+	}
+	return items
+}
+
+// lastShown is how a message was shown last, if it was.
+func lastShown(it mailbox.Item) (last mailbox.Shown) {
+	if n := len(it.Shown); n > 0 {
+		last = it.Shown[n-1]
+	}
+	return last
 }
 
 // answered reports whether a turn has left anything of the model's in the

@@ -143,58 +143,31 @@ func isAncestor(id proc.ID, chain []proc.Info) bool {
 // this event short, so nothing depends on it.
 func (h *hook) sessionEnd() (int, error) {
 	h.last, _ = h.reg.DropOf(h.key)
-	err := errors.Join(h.markUnread(), h.reg.RemoveDrop(h.key), h.reg.RemoveStatus(h.key))
+	err := errors.Join(h.unread(), h.reg.RemoveDrop(h.key), h.reg.RemoveStatus(h.key))
 	if h.in.Reason == registry.SourceClear || h.in.Reason == registry.SourceResume {
 		return 0, err // the client and its server live on
 	}
 	return 0, errors.Join(err, h.removeEntries())
 }
 
-// viaUnread marks a message that was put out and that no model ever read: shown by
-// SessionStart to a session that ended without a prompt, or in a turn that ended with
-// the session.
-const viaUnread = "SessionEnd, unread"
-
-func (h *hook) markUnread() error {
+// unread gives back what was put out and no model ever read: in a turn that ended with
+// the session, or by the start of a session that ended without a prompt.
+func (h *hook) unread() error {
 	if word, _ := h.reg.Status(h.key); h.Client == registry.Claude && open(word) {
-		lost, err := h.lost(true)
-		_, showErr := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, ids(lost))
-		return errors.Join(err, showErr)
+		return h.giveBack(true)
 	}
 	began := h.last.Hooks["SessionStart"]
 	if began.IsZero() || h.turnBegan().After(began) || h.last.Source == registry.SourceCompact {
 		return nil // after a compaction the turn may have gone on without a prompt
 	}
-	items, err := h.lastShown(h.key, "SessionStart")
-	items = slices.DeleteFunc(items, func(it mailbox.Item) bool { return it.Shown[len(it.Shown)-1].At.Before(began) })
-	_, showErr := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, ids(items))
-	return errors.Join(err, showErr)
-}
-
-// unread are the messages that an earlier run of this session, or the session
-// that it goes on for, left unread. They come with the first prompt: at the start
-// the mail of that session may not have been moved here yet.
-func (h *hook) unread() ([]mailbox.Item, error) {
-	boxes, err := h.mail.Lineage(h.key)
-	var all []mailbox.Item
-	for _, key := range boxes {
-		items, lookErr := h.lastShown(key, viaUnread)
-		items, showErr := h.showAgain(key, items)
-		all, err = append(all, items...), errors.Join(err, lookErr, showErr)
-	}
-	return all, err
-}
-
-// lastShown are the unanswered messages of a box that were shown that way last.
-func (h *hook) lastShown(key, via string) ([]mailbox.Item, error) {
-	state, err := h.mail.State(key)
+	state, err := h.mail.State(h.key)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return slices.DeleteFunc(state.Items, func(it mailbox.Item) bool {
-		n := len(it.Shown)
-		return n == 0 || it.Shown[n-1].Via != via || it.Answered != "" || it.Closed != "" || it.MovedTo != ""
-	}), nil
+	return h.mail.Unshown(h.key, h.in.SessionID, slices.DeleteFunc(state.Items, func(it mailbox.Item) bool {
+		last := lastShown(it)
+		return last.Via != "SessionStart" || last.At.Before(began) || it.Answered != "" || it.Closed != ""
+	}))
 }
 
 // removeEntries takes the ended session off the list before its server's process

@@ -15,7 +15,7 @@ func (h *hook) sessionStart() (int, error) {
 	var killed error
 	if h.in.Source == registry.SourceResume { // an earlier run that was killed has told of no end
 		h.last, _ = h.reg.DropOf(h.key)
-		killed = h.markUnread()
+		killed = h.unread()
 	}
 	err := h.enter("")
 	if h.in.Source != registry.SourceCompact { // that can happen in the middle of a turn

@@ -34,51 +34,16 @@ func (h *hook) prompt() (int, error) {
 		mark = typedMark
 	}
 	before, _ := h.reg.Status(h.key)
-	err := errors.Join(h.status(registry.Working), h.note(mark))
-	again, lostErr := h.again(open(before))
-	if h.entered || h.last.Hooks["SessionStart"].After(h.turnBegan()) {
-		unread, unreadErr := h.unread()
-		again, lostErr = append(again, unread...), errors.Join(lostErr, unreadErr)
-	}
-	return 0, errors.Join(err, lostErr, h.midTurn(again...))
+	err := h.status(registry.Working)
+	// Before the drop says that another turn has begun: a hook that is killed here
+	// leaves the next one the same signs.
+	h.last, _ = h.reg.DropOf(h.key)
+	err = errors.Join(err, h.giveBack(open(before)), h.note(mark))
+	return 0, errors.Join(err, h.midTurn())
 }
 
 // open reports whether a session with this status is in a turn.
 func open(word string) bool { return word == registry.Working || word == registry.Waiting }
-
-// again are the messages that the person's Esc has kept from the model. A turn
-// that was still open when this prompt came is one that Esc ended.
-func (h *hook) again(open bool) ([]mailbox.Item, error) {
-	if h.Client != registry.Claude {
-		return nil, nil
-	}
-	lost, err := h.lost(open)
-	if err != nil {
-		return nil, err
-	}
-	// Showing again what this event has shown last does nothing, so that is told apart.
-	var prompts []string
-	for _, it := range lost {
-		if it.Shown[len(it.Shown)-1].Via == h.Event {
-			prompts = append(prompts, it.ID)
-		}
-	}
-	if _, err := h.mail.ShowAgain(h.key, mailbox.Shown{By: h.in.SessionID, Via: viaUnread}, prompts); err != nil {
-		return nil, err
-	}
-	return h.showAgain(h.key, lost)
-}
-
-// showAgain records messages of a box as shown by this event and returns them,
-// marked.
-func (h *hook) showAgain(key string, items []mailbox.Item) ([]mailbox.Item, error) {
-	fresh, err := h.mail.ShowAgain(key, mailbox.Shown{By: h.in.SessionID, Via: h.Event}, ids(items))
-	items = only(items, fresh)
-	for i := range items {
-		items[i].PossiblySeen = true
-	}
-	return items, err
-}
 
 func ids(items []mailbox.Item) []string {
 	var list []string
@@ -99,9 +64,9 @@ func (h *hook) tool() (int, error) {
 }
 
 // midTurn shows what came since the last look.
-func (h *hook) midTurn(again ...mailbox.Item) error {
+func (h *hook) midTurn() error {
 	d := h.newDelivery()
-	err := h.addMail(d, again...)
+	err := h.addMail(d)
 	if h.Event == "UserPromptSubmit" {
 		err = errors.Join(err, h.addRepository(d))
 	}

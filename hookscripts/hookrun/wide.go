@@ -17,15 +17,10 @@ import (
 // session's start everything that is open, seen before or not, until somebody
 // closes it; with a prompt what came new, and announcements to all repositories.
 func (h *hook) addRepository(d *delivery) error {
-	place, ok := h.place()
+	name, key, ok := h.repository()
 	if !ok {
 		return nil
 	}
-	name, path, ok := project.RepoIdentity(place, h.Env("PEERMUX_REPO"))
-	if !ok {
-		return nil
-	}
-	key := mailbox.RepoKey(path)
 	claim, err := h.mail.Claim(key, mailbox.ClaimOptions{
 		Reader: h.in.SessionID, Via: h.Event, Fits: known(d.page.Fits(name)), Again: h.Event == "SessionStart",
 	})
@@ -124,6 +119,16 @@ func (h *hook) place() (project.Place, bool) {
 	return *h.where, true
 }
 
+// repository is the one that the session works in, and its box.
+func (h *hook) repository() (name, key string, ok bool) {
+	place, ok := h.place()
+	if !ok {
+		return "", "", false
+	}
+	name, path, ok := project.RepoIdentity(place, h.Env("PEERMUX_REPO"))
+	return name, mailbox.RepoKey(path), ok
+}
+
 // addLocks names the locks that living sessions hold in the project's feed, also
 // those that were announced before this session began.
 func (h *hook) addLocks(d *delivery) error {
@@ -162,10 +167,8 @@ func (h *hook) addElsewhere(d *delivery) error {
 		return err
 	}
 	mine := []string{h.key}
-	if place, ok := h.place(); ok {
-		if _, path, ok := project.RepoIdentity(place, h.Env("PEERMUX_REPO")); ok {
-			mine = append(mine, mailbox.RepoKey(path))
-		}
+	if _, repository, ok := h.repository(); ok {
+		mine = append(mine, repository)
 	}
 	messages, boxes := 0, 0
 	for _, e := range entries {

@@ -61,6 +61,9 @@ func TestGolden(t *testing.T) {
 		{"from-nobody", []mailbox.Item{message(13, "note", mailbox.Party{}, "Hello.")}, Options{}},
 		{"from-other-client", []mailbox.Item{message(14, "note", mailbox.Party{Name: "x", Client: "opencode", SessionID: "abc"}, "Hello.")}, Options{}},
 		{"possibly-seen", []mailbox.Item{with(message(15, "ask", reviewer, "Still there?"), func(it *mailbox.Item) { it.PossiblySeen = true })}, Options{}},
+		{"broadcast", []mailbox.Item{with(message(20, "note", reviewer, "The release branch is pushed."), func(it *mailbox.Item) {
+			it.Scope, it.Tag, it.PossiblySeen = "project", "lock", true
+		})}, Options{}},
 		{"two-and-more", []mailbox.Item{message(17, "ask", reviewer, "One?"), message(16, "note", builder, "Two.")}, Options{Section: Section{More: 3}}},
 		{"repository", []mailbox.Item{message(2880, "note", reviewer, "Your parser breaks us."), message(90, "task", builder, "Fix the parser.")},
 			Options{Section: Section{Repository: "library", More: 1}}},

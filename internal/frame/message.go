@@ -78,11 +78,27 @@ func title(it mailbox.Item, o Options) string {
 	case mailbox.KindWithdraw:
 		return "Withdrawal"
 	}
-	if it.Urgency == "high" {
+	if broadcast(it, o) {
+		return "Broadcast (" + strings.Join(audience(it.Message), ", ") + ")"
+	}
+	if it.Urgency == mailbox.UrgencyHigh {
 		return "Urgent message"
 	}
 	return "Message"
 }
+
+// audience is for whom a broadcast is and of which kind.
+func audience(m mailbox.Message) []string {
+	words := []string{Label(m.Scope, nameLimit), Label(m.Tag, nameLimit)}
+	if m.Urgency == mailbox.UrgencyHigh {
+		words = append(words, "urgent")
+	}
+	return slices.DeleteFunc(words, func(s string) bool { return s == "" })
+}
+
+// broadcast reports whether a message of a box was one that its reader was shown of a
+// feed and never had.
+func broadcast(it mailbox.Item, o Options) bool { return it.Scope != "" && o.Repository == "" }
 
 // todo names the one call that answers or closes the message.
 func todo(it mailbox.Item, o Options) string {
@@ -99,6 +115,8 @@ func todo(it mailbox.Item, o Options) string {
 		return "Nothing is left to do about that message."
 	}
 	switch {
+	case broadcast(it, o):
+		return "For information. No answer is expected; one goes to the sender only."
 	case o.Repository != "":
 		return "To end it: " + call("reply_to_message") + " answers and closes it, " + call("complete_work") + " only closes it."
 	case it.Urgency == "low":

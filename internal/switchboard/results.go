@@ -96,7 +96,7 @@ type Mail struct {
 	Tag          string     `json:"tag,omitempty" jsonschema:"kind of a broadcast, such as lock"`
 	Urgency      string     `json:"urgency,omitempty"`
 	AnswerWith   string     `json:"answer_with,omitempty" jsonschema:"the call that answers it"`
-	PossiblySeen bool       `json:"possibly_seen,omitempty" jsonschema:"true when a process died while it showed this message"`
+	PossiblySeen bool       `json:"possibly_seen,omitempty" jsonschema:"true when this message was put out before and may not have arrived"`
 	ShownAt      *time.Time `json:"shown_at,omitempty" jsonschema:"when it was shown before"`
 	Answered     string     `json:"answered,omitempty" jsonschema:"id of the answer"`
 	Closed       string     `json:"closed,omitempty" jsonschema:"done, blocked or retracted"`

@@ -107,7 +107,7 @@ func (b *Board) statusOf(it mailbox.Item, d *dest) StatusResult {
 		res.Outlook, res.Why = b.outlookNow(*d, it.ID)
 	}
 	if it.PossiblySeen && res.State == stateQueued {
-		res.Why = strings.TrimSpace("a process died while it showed the message, so it may have been seen; it is shown once more. " + res.Why)
+		res.Why = strings.TrimSpace("it was put out before, but a process died over that or the client dropped it, so it may have been seen; it is shown once more. " + res.Why)
 	}
 	return res
 }

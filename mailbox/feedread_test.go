@@ -1,0 +1,59 @@
+package mailbox_test
+
+import (
+	"testing"
+	"time"
+
+	"peermux/mailbox"
+)
+
+func TestFeedSeen(t *testing.T) {
+	p := newPost(t)
+	seen := func(what, reader, id string, want bool) {
+		t.Helper()
+		p.clock.jump(time.Second)
+		st, err := p.FeedState(feed)
+		p.ok(err)
+		it, ok := st.Item(id)
+		if !ok {
+			t.Fatalf("no message %s", id)
+		}
+		if got, err := p.FeedSeen(feed, reader, it); err != nil || got != want {
+			t.Errorf("%s: got %v, want %v (%v)", what, got, want, err)
+		}
+	}
+	for _, reader := range []string{alice, bob} {
+		p.hear(reader, mailbox.FeedOptions{})
+	}
+	first := p.say("dave", "first")
+	seen("before the look", bob, first, false)
+	expect(t, "bob", p.hear(bob, mailbox.FeedOptions{}), "first")
+	held := p.news(alice, mailbox.FeedOptions{}) // a hook that is showing it while it is withdrawn
+	p.clock.jump(time.Second)
+	p.ok(p.Retract(feed, first))
+	p.ok(held.Shown())
+	seen("shown before it was withdrawn", bob, first, true)
+	seen("being shown when it was withdrawn", alice, first, true)
+
+	second := p.say("dave", "second")
+	p.ok(p.Retract(feed, second))
+	p.clock.jump(time.Second)
+	expect(t, "bob passes it", p.hear(bob, mailbox.FeedOptions{}), "")
+	seen("passed by", bob, second, false)
+	third := p.say("dave", "third")
+	expect(t, "alice, with a later one", p.hear(alice, mailbox.FeedOptions{}), "third")
+	seen("passed by together with one that was shown", alice, second, false)
+	seen("the one that was shown", alice, third, true)
+
+	cleared := mailbox.SessionKey("cleared")
+	p.ok(p.Move(alice, cleared))
+	seen("before its owner went on as another session", cleared, third, true)
+	seen("passed by before that", cleared, second, false)
+
+	late := mailbox.SessionKey("late")
+	p.hear(late, mailbox.FeedOptions{})
+	seen("one who came later", late, third, false)
+	if got, err := p.FeedSeen(feed, mailbox.SessionKey("nobody"), mailbox.Item{}); err != nil || got {
+		t.Errorf("a box that is not there: got %v, %v", got, err)
+	}
+}
