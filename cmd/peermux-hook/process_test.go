@@ -56,7 +56,7 @@ func (w *world) command(client, event, more string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	w.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "peermux-hook", client, event)
-	cmd.Env = append(os.Environ(), "PEERMUX_HOME="+w.home, "HOME="+w.home, "CLAUDE_CODE_ENTRYPOINT=cli")
+	cmd.Env = append(os.Environ(), "PEERMUX_HOME="+w.home, "HOME="+w.home, "CLAUDE_CODE_ENTRYPOINT=cli", "GOMAXPROCS=1")
 	cmd.Stdin = strings.NewReader(payloadOf(event, more))
 	return cmd
 }
