@@ -89,7 +89,9 @@ func (l *lab) hookRows(context.Context) ([]row, error) {
 }
 
 // hookCommand is how the installer has a program run.
-func hookCommand(program string) string { return "[ -x " + program + " ] || exit 0; exec " + program }
+func hookCommand(program string) string {
+	return "[ -x " + program + " ] || exit 0; export GOMAXPROCS=1; exec " + program
+}
 
 func at16(f func() error) error {
 	errs := make(chan error, 16)

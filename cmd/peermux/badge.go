@@ -14,8 +14,8 @@ import (
 func badgeCommand() command {
 	return command{
 		name: "badge", short: "print one short cell for the tmux status line",
-		long: `2⏳ sessions wait for their user, 1✉ messages for you, 1⚠ wakes held back. Nothing
-to say prints nothing. The line for tmux.conf:
+		long: `2⏳ 1✉ 1⚠ means: 2 sessions wait for their user, 1 message is for you, 1 wake is held
+back. It prints nothing when there is nothing to say. The lines for tmux.conf:
   set -g status-interval 1
   set -g status-right '#(peermux badge) %H:%M'`,
 		examples: []string{"peermux badge", "peermux badge --json"},

@@ -108,6 +108,8 @@ func retractCommand() command {
 func groupCommand() command {
 	return command{
 		name: "group", args: "[NAME]", short: "show, join or leave the project's group",
+		long: `A group is a set of projects. Their sessions see each other with --scope group, and
+peermux broadcast --scope group reaches all of them. A project is in one group at most.`,
 		examples: []string{"peermux group payments", "peermux group --leave"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			leave := fs.Bool("leave", false, "leave the group")

@@ -13,7 +13,7 @@ import (
 
 func demoCommand() command {
 	return command{
-		name: "demo", short: "the main job with stand-in agents: no account, no client needed",
+		name: "demo", short: "see peermux at work among stand-in agents: no account, no client needed",
 		long: `Two sessions appear, one asks, the other is woken and answers; a message lands in
 the middle of a turn; mail waits for a session that starts later. The agents are
 stand-ins, everything between them is peermux itself, in a temporary folder and,

@@ -13,13 +13,13 @@ import (
 
 func eventsCommand() command {
 	return command{
-		name: "events", short: "print what was sent, shown, woken and closed, as it happens",
-		long:     "With --json each event is one line of JSON, for programs that follow.",
+		name: "events", short: "print what was sent, shown, woken and closed",
+		long:     "Prints what happened lately and ends; with --follow it goes on with what comes.",
 		examples: []string{"peermux events --follow", "peermux events --since 1h --json"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			follow := fs.Bool("follow", false, "go on until interrupted")
+			follow := fs.Bool("follow", false, "go on with what comes, until interrupted")
 			since := fs.Duration("since", 24*time.Hour, "how far back to begin")
-			asJSON := fs.Bool("json", false, "print one line of JSON an event")
+			asJSON := fs.Bool("json", false, "print each event as one line of JSON")
 			return func(ctx context.Context, a *app, args []string) error {
 				if err := noArgs(args); err != nil {
 					return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // welcome is what `peermux` alone says: where things stand and what to do next.
@@ -84,11 +85,25 @@ func flagLines(c command) [][2]string {
 			usage = strings.Replace(f.Usage, "`"+value+"`", strings.ToUpper(value), 1)
 		}
 		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" {
-			usage += " (default " + f.DefValue + ")"
+			usage += " (default " + shortly(f.DefValue) + ")"
 		}
 		lines = append(lines, [2]string{name, usage})
 	})
 	return lines
+}
+
+// shortly is a default as a person would type it: 1m for 1m0s.
+func shortly(value string) string {
+	if _, err := time.ParseDuration(value); err != nil {
+		return value
+	}
+	if minutes, ok := strings.CutSuffix(value, "m0s"); ok {
+		value = minutes + "m"
+	}
+	if hours, ok := strings.CutSuffix(value, "h0m"); ok {
+		value = hours + "h"
+	}
+	return value
 }
 
 func sentence(s string) string {

@@ -14,6 +14,8 @@ import (
 func inboxCommand() command {
 	return command{
 		name: "inbox", short: "show mail and record it as shown",
+		long: `It is your own mail, or in an agent's own shell that session's. What was shown does not
+come again, and peermux status tells its sender so.`,
 		examples: []string{"peermux inbox --peek", "peermux inbox --box repo:parser"},
 		flags: func(fs *flag.FlagSet) runFunc {
 			var r switchboard.ReadRequest
@@ -126,7 +128,7 @@ func doneCommand() command {
 		name: "done", args: "ID…", short: "close tasks or repository mail",
 		examples: []string{`peermux done 01KBB0T6Z2Q8V4M7C1X5N3R9JD --note "merged"`, "peermux done 01KBB0T6Z2Q8V4M7C1X5N3R9JD --blocked --box repo:parser"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			blocked := fs.Bool("blocked", false, "it can't be done")
+			blocked := fs.Bool("blocked", false, "close it as blocked: it cannot be done")
 			note := fs.String("note", "", "`text` for whoever asked")
 			box := fs.String("box", "", "close in the box of `target`, such as repo:NAME")
 			asJSON := fs.Bool("json", false, "print one JSON document")

@@ -13,9 +13,12 @@ import (
 func listCommand() command {
 	return command{
 		name: "list", short: "list the live sessions, who waits for whom, and what is unread",
+		long: `STATUS is idle, working, waiting (for its user, at a dialog) or unknown. MAIL counts
+what a session has not been shown yet, TASKS what it has still to close, and WAITS
+FOR names the peers whose answer it waits for.`,
 		examples: []string{"peermux list", "peermux list --scope global --json"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			scope := fs.String("scope", "project", "`scope`: project, group or global")
+			scope := fs.String("scope", "project", "`scope`: project, group (see peermux group), or global: all of this machine")
 			dir := fs.String("project", "", "the project of this `dir` instead of the current one")
 			all := fs.Bool("all", false, "also headless, background and subagent sessions")
 			asJSON := fs.Bool("json", false, "print one JSON document")

@@ -19,8 +19,8 @@ The body comes from the argument, or from stdin.`,
 		flags: func(fs *flag.FlagSet) runFunc {
 			var r switchboard.SendRequest
 			fs.StringVar(&r.Subject, "subject", "", "one `line` that says what it is about")
-			fs.StringVar(&r.Urgency, "urgency", "", "`level`: low (no wake, no answer needed), normal or high")
-			fs.BoolVar(&r.Task, "task", false, "it stays open until the receiver closes it")
+			fs.StringVar(&r.Urgency, "urgency", "", "`level`: low (no wake, no answer needed), normal (the default) or high")
+			fs.BoolVar(&r.Task, "task", false, "make it a task: it stays open until the receiver closes it")
 			fs.StringVar(&r.ReplyTo, "reply-to", "", "`id` of the message that this follows")
 			fs.StringVar(&r.Wake, "wake", "auto", "`when` to wake: auto or off")
 			from := fs.String("from", "", "act as the app called `name`")
@@ -70,7 +70,7 @@ func replyCommand() command {
 		name: "reply", args: "ID [BODY|-]", short: "answer a message by its id",
 		examples: []string{`peermux reply 01KBB0T6Z2Q8V4M7C1X5N3R9JD "yes, merge it"`, `peermux reply 01KBB0T6Z2Q8V4M7C1X5N3R9JD "done in 3f2a1c" --done`},
 		flags: func(fs *flag.FlagSet) runFunc {
-			done := fs.Bool("done", false, "it also closes the task")
+			done := fs.Bool("done", false, "also close the task that this answers")
 			box := fs.String("box", "", "answer from the box of `target` (repo:NAME)")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {

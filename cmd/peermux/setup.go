@@ -75,7 +75,7 @@ func (s *setup) flags(fs *flag.FlagSet) {
 	fs.BoolVar(&s.opts.DryRun, "dry-run", false, "show the changes, make none")
 	yes := "do not ask before Codex is told to trust the hooks"
 	if s.remove {
-		yes = "as with install-hook; taking out asks nothing"
+		yes = "accepted and not needed: taking the hooks out asks nothing"
 	}
 	fs.BoolVar(&s.yes, "yes", false, yes)
 }

@@ -14,7 +14,7 @@ func statusCommand() command {
 		long:     "With --wait it waits for the result of a task, or the late answer to a question, prints\nit, and exits with 4 when none came.",
 		examples: []string{"peermux status 01KBB0T6Z2Q8V4M7C1X5N3R9JD", "peermux status 01KBB0T6Z2Q8V4M7C1X5N3R9JD --wait 30m"},
 		flags: func(fs *flag.FlagSet) runFunc {
-			wait := fs.Duration("wait", 0, "wait so long for the result or answer")
+			wait := fs.Duration("wait", 0, "wait at most this long for the result or answer")
 			asJSON := fs.Bool("json", false, "print one JSON document")
 			return func(ctx context.Context, a *app, args []string) error {
 				if len(args) != 1 {

@@ -84,6 +84,7 @@ func (a *app) printPlan(p fleet.Plan, asJSON bool) error {
 func downCommand() command {
 	return command{
 		name: "down", args: "[SESSION]", short: "end what peermux up started, and nothing else",
+		long:     "SESSION is the name that the file gives to the tmux session. It is needed only when\nseveral were started.",
 		examples: []string{"peermux down", "peermux down shop"},
 		flags: func(*flag.FlagSet) runFunc {
 			return func(ctx context.Context, a *app, args []string) error {

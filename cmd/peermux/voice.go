@@ -97,7 +97,7 @@ func inCommands(msg string) string {
 		"send_message with task: true and reply_to:", "send it with peermux send --task --reply-to",
 		"send_message leaves", "peermux send leaves",
 		"use send_message to repo:NAME", "use peermux send repo:NAME",
-		"user is this session itself", "user is you",
+		"user is this session itself", "user is you, and mail is for others; peermux list shows the sessions",
 	).Replace(msg)
 }
 
