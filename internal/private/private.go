@@ -243,7 +243,7 @@ func readFrom(fd int, path string, size, max int64) ([]byte, error) {
 			return buf[:n], nil
 		}
 		if n == len(buf) {
-			buf = append(buf, make([]byte, min(int64(n), max+1-int64(n)))...)
+			buf = append(buf, make([]byte, min(int64(n), max-int64(n)+1))...)
 		}
 	}
 }
