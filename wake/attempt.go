@@ -236,11 +236,17 @@ func (a *attempt) facts(v view, term terminal) Facts {
 	}
 }
 
-// unshown counts what waits; a box that cannot be read has nothing to wake for.
-func (a *attempt) unshown() int {
-	n, err := a.Waker.unshown(a.entry, a.config)
+// left is what waits still; a box that cannot be read has nothing to wake for.
+func (a *attempt) left() unshown {
+	u, err := a.Waker.unshown(a.entry, a.config)
 	if err != nil {
-		return 0
+		return unshown{}
 	}
-	return n.mail + n.broadcasts
+	return u
+}
+
+// unshown counts what waits still.
+func (a *attempt) unshown() int {
+	u := a.left()
+	return u.mail + u.broadcasts
 }

@@ -32,25 +32,45 @@ const bellWithin = 4 * time.Second
 
 // bell rewrites the file that Claude Code itself watches. Its FileChanged hook
 // then shows the mail, which wakes an idle session, leaves a draft alone, and
-// waits until an open dialog is closed. The proof is that the mail was shown.
+// waits until an open dialog is closed. The proof is that something was shown.
+//
+// One run of the hook shows a page. The mail behind it comes with the turn that this
+// begins; an urgent broadcast behind others may not, so for that the bell is rung
+// again, all in the time of one wake.
 func (a *attempt) bell(ctx context.Context) (Result, bool) {
 	if why := a.bellMissing(); why != "" {
 		return Result{Outcome: NoRoute, Reason: why}, false
 	}
 	path := mailbox.BellPath(a.Home, a.entry.Box)
-	if err := a.ring(path); err != nil {
-		return Result{Outcome: Failed, Route: routeBell, Reason: err.Error()}, false
+	reached := false
+	for until := a.Now().Add(bellWithin); ; {
+		before, rung := a.left(), a.Now()
+		if err := a.ring(path); err != nil {
+			return Result{Outcome: Failed, Route: routeBell, Reason: err.Error()}, false
+		}
+		if a.status.Word == registry.Waiting {
+			return Result{Outcome: Held, Route: routeBell,
+				Reason: waiting(a.status.WaitingFor) + "; its bell was rung, and Claude shows the mail after that"}, true
+		}
+		answered := await(ctx, until.Sub(rung), lookEvery, func() bool { return a.hasShown(before, rung) })
+		reached = reached || answered || a.shownSince(rung)
+		if !answered || a.left().broadcasts == 0 {
+			break
+		}
 	}
-	if a.status.Word == registry.Waiting {
-		return Result{Outcome: Held, Route: routeBell,
-			Reason: waiting(a.status.WaitingFor) + "; its bell was rung, and Claude shows the mail after that"}, true
-	}
-	if await(ctx, bellWithin, lookEvery, func() bool { return a.unshown() == 0 }) {
+	if reached {
 		a.rec.land(a.from, a.Now())
 		return Result{Outcome: Native, Route: routeBell}, true
 	}
 	return Result{Outcome: Failed, Route: routeBell,
 		Reason: fmt.Sprintf("the bell was rung, and no mail was shown within %v", bellWithin)}, false
+}
+
+// hasShown reports whether anything was shown since, when before was what waited.
+func (a *attempt) hasShown(before unshown, since time.Time) bool {
+	now := a.left()
+	return now.none() || now.mail < before.mail || now.broadcasts < before.broadcasts ||
+		a.Store.FeedsShownSince(a.entry.Box, since)
 }
 
 // bellMissing says why the session's client does not watch its bell, or "". Only a

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -166,6 +167,115 @@ func TestBellForABroadcast(t *testing.T) {
 				t.Errorf("the bell says %q", text)
 			}
 		})
+	}
+}
+
+// listens runs show each time the bell rings, the first so many times, as Claude runs
+// its hook, and gives how often the bell rang.
+func (r *rig) listens(times int, show func() error) (rung func() int) {
+	path := mailbox.BellPath(r.waker.Home, r.entry.Box)
+	over, done := make(chan struct{}), make(chan struct{})
+	n, last := 0, ""
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			now, err := os.ReadFile(path)
+			if err != nil || string(now) == last {
+				continue
+			}
+			n, last = n+1, string(now)
+			if n > times {
+				continue
+			}
+			if err := show(); err != nil {
+				r.t.Error(err)
+			}
+		}
+	}()
+	stop := sync.OnceFunc(func() {
+		close(over)
+		<-done
+	})
+	r.t.Cleanup(stop)
+	return func() int {
+		stop()
+		return n
+	}
+}
+
+// TestUrgentBehindOthers: one wake rings until the urgent broadcast is shown. What the
+// hook has shown has woken the session, however far behind the urgent one is.
+func TestUrgentBehindOthers(t *testing.T) {
+	feed := mailbox.FeedProject(shop)
+	for _, tt := range []struct {
+		name                string
+		before, page, times int
+		rings, left         int
+	}{
+		{"on the first page", 3, 10, 9, 1, 0},
+		{"on the third page", 25, 10, 9, 3, 0},
+		{"out of reach", 25, 10, 1, 2, 1},
+		{"nobody listens", 25, 10, 0, 1, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := idle(t, "claude")
+			r.hooked(false)
+			r.allow("high")
+			r.reads(feed)
+			for range tt.before {
+				r.broadcast(feed, "peer", "")
+			}
+			r.broadcast(feed, "peer", "high")
+			r.broadcast(feed, "peer", "")
+			o := mailbox.FeedOptions{Self: r.entry.SessionID, PID: r.entry.Client.PID, Start: r.entry.Client.Start, Limit: tt.page}
+			rung := r.listens(tt.times, func() error {
+				claim, err := r.waker.Store.FeedNew(feed, r.entry.Box, o)
+				if err != nil {
+					return err
+				}
+				return claim.Shown()
+			})
+			want := Native
+			if tt.times == 0 {
+				want = Failed
+			}
+			if got := r.wake(); got.Outcome != want {
+				t.Errorf("got %+v, want %s", got, want)
+			}
+			if n := rung(); n != tt.rings {
+				t.Errorf("the bell rang %d times, want %d", n, tt.rings)
+			}
+			if u, err := r.waker.unshownNow(r.entry); err != nil || u.broadcasts != tt.left {
+				t.Errorf("left: %+v, %v", u, err)
+			}
+		})
+	}
+}
+
+// The mail behind the first page comes with the turn that this page begins.
+func TestBellForMoreThanAPage(t *testing.T) {
+	r := idle(t, "claude")
+	r.hooked(false)
+	r.mail("first")
+	r.mail("second")
+	rung := r.listens(9, func() error {
+		claim, err := r.waker.Store.Claim(r.entry.Box, mailbox.ClaimOptions{Via: "FileChanged", Limit: 1})
+		if err != nil {
+			return err
+		}
+		return claim.Shown()
+	})
+	if got := r.wake(); got.Outcome != Native {
+		t.Errorf("got %+v", got)
+	}
+	if n := rung(); n != 1 || r.unshown() != 1 {
+		t.Errorf("the bell rang %d times, and %d messages wait", n, r.unshown())
 	}
 }
 

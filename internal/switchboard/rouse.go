@@ -10,21 +10,17 @@ import (
 	"peermux/wake"
 )
 
-const (
-	// notAllowed is the outcome of an urgent broadcast for an idle session when the
-	// person has not allowed broadcasts to wake.
-	notAllowed = "not_allowed"
-	// rousedAtOnce bounds the wakes under way; each is mostly waiting for a proof.
-	rousedAtOnce = 8
-)
+// notAllowed is the outcome of an urgent broadcast for an idle session when the
+// person has not allowed broadcasts to wake.
+const notAllowed = "not_allowed"
 
 // rouse wakes the readers of an urgent broadcast, if the person allows it, and says
-// of each what came of it.
+// of each what came of it. All are woken at once, since each wake is mostly waiting
+// for a proof: the caller waits for the slowest, not for all of them in turn.
 func (b *Board) rouse(ctx context.Context, a Actor, readers []registry.Entry, res *BroadcastResult) {
 	allowed, err := b.Waker.BroadcastsWake()
 	res.Wakes = make([]BroadcastWake, len(readers))
 	var group sync.WaitGroup
-	slots := make(chan struct{}, rousedAtOnce)
 	for i, e := range readers {
 		w := &res.Wakes[i]
 		w.Session, w.SessionID = e.Name, e.SessionID
@@ -36,8 +32,6 @@ func (b *Board) rouse(ctx context.Context, a Actor, readers []registry.Entry, re
 			w.Outcome = notAllowed
 		default:
 			group.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
 				r := b.Waker.Wake(ctx, e, wake.Options{Urgency: urgencyHigh, From: a.Box})
 				w.Outcome, w.Reason, w.Route = string(r.Outcome), r.Reason, r.Route
 			})

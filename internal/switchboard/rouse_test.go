@@ -2,10 +2,12 @@ package switchboard_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,7 +50,10 @@ func (s *session) hears(status, receive string) *session {
 }
 
 // onBell shows the session its broadcasts when its bell rings for one.
-func (s *session) onBell() {
+func (s *session) onBell() { s.onRing(func() { s.read(switchboard.ReadRequest{}) }) }
+
+// onRing does something when the session's bell rings for a broadcast.
+func (s *session) onRing(do func()) {
 	events, stop := s.bench.board.Watch.File(mailbox.BellPath(s.bench.home, s.entry.Box))
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -60,7 +65,7 @@ func (s *session) onBell() {
 			case <-events:
 			}
 			if strings.Contains(s.bell(), mailbox.BellBroadcast) {
-				s.read(switchboard.ReadRequest{})
+				do()
 				return
 			}
 		}
@@ -201,6 +206,35 @@ func TestUrgentBroadcastOnlyOnce(t *testing.T) {
 	}
 	if r, next := k.board.Waker.Retry(t.Context(), ben.entry); r.Outcome != wake.NotNeeded || next != 0 {
 		t.Errorf("retry: %+v, %v", r, next)
+	}
+}
+
+// All are woken at once: each is only shown its broadcast when all bells have rung.
+func TestUrgentBroadcastWakesAllAtOnce(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.board.Waker.Mode = wake.ModeNative
+	k.allow("high")
+	ann := k.join("ann")
+	const many = 20
+	var bells sync.WaitGroup
+	bells.Add(many)
+	for i := range many {
+		s := k.join(fmt.Sprint("s", i)).hears(registry.Idle, "")
+		s.onRing(func() {
+			bells.Done()
+			bells.Wait()
+			s.read(switchboard.ReadRequest{})
+		})
+	}
+	res := ann.urgent("", "high")
+	for _, w := range res.Wakes {
+		if w.Outcome != string(wake.Native) {
+			t.Errorf("got %+v", w)
+		}
+	}
+	if len(res.Wakes) != many {
+		t.Errorf("%d wakes", len(res.Wakes))
 	}
 }
 
