@@ -53,6 +53,7 @@ func TestHooks(t *testing.T) {
 	t.Run("claude/subagent", func(t *testing.T) { hookSubagent(t, claude) })
 	t.Run("codex/subagent", func(t *testing.T) { hookSubthread(t, codex) })
 	t.Run("claude/escape", func(t *testing.T) { hookEscape(t, claude) })
+	t.Run("claude/escape with a broadcast", func(t *testing.T) { hookDropped(t, claude) })
 	t.Run("claude/a prompt taken back", func(t *testing.T) { hookTakenBack(t, claude) })
 	t.Run("claude/escape with a queued prompt", func(t *testing.T) { hookQueued(t, claude) })
 	t.Run("claude/refused tool", func(t *testing.T) {
@@ -263,6 +264,26 @@ func hookEscape(t *testing.T, s *session) {
 	s.waitTold(t, 10*time.Second, mail)
 	s.waitIdle(t, 20*time.Second)
 	s.once(t, mail)
+}
+
+// hookDropped is hookEscape for a broadcast: it comes again beside the mail.
+func hookDropped(t *testing.T, s *session) {
+	news := word(t, "news")
+	s.say(t, "wait [[delay 4]] "+s.shell("tail -f /dev/null")+" [[say never]]")
+	s.b.peermuxOK(t, "broadcast", news)
+	mail := s.post(t)
+	s.b.waitShown(t, mail, "PreToolUse")
+	s.key(t, "Escape")
+	s.waitIdle(t, 20*time.Second)
+	if n := s.told(news); n != 0 {
+		t.Errorf("the broadcast reached the model %d times before the interruption; this client no longer needs the case", n)
+	}
+	s.say(t, "next [[say after-escape]]")
+	s.waitTold(t, 10*time.Second, news)
+	s.waitIdle(t, 20*time.Second)
+	s.say(t, "on [[say went-on]]")
+	s.waitIdle(t, 20*time.Second)
+	s.once(t, news, mail)
 }
 
 // hookTakenBack: Esc before the model has said anything takes the prompt back, with
