@@ -100,7 +100,7 @@ func TestStdoutClosed(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 	case <-time.After(patience):
-		_ = cmd.Process.Kill()
+		_ = cmd.Process.Kill() // the test has failed anyway
 		t.Fatal("the server goes on without a client that reads")
 	}
 	in.Close()

@@ -137,6 +137,7 @@ func newPlayer(t *testing.T, h *house) *player {
 	}()
 	t.Cleanup(func() {
 		in.Close()
+		// It may have ended with its input; that it was killed is what Wait says.
 		_ = a.cmd.Process.Kill()
 		_ = a.cmd.Wait()
 		<-ended
