@@ -19,6 +19,9 @@ type Item struct {
 	// MovedTo is the box that the message went along to while it waited or was
 	// open; what became of it is said there.
 	MovedTo string
+	// Forgotten: it has arrived there, and that box does not have it any more. Then it
+	// is settled, and nothing else is known of it.
+	Forgotten bool
 
 	claims []note // those without an end
 	at     int    // the number of its record in the journal
@@ -36,9 +39,11 @@ type Shown struct {
 }
 
 // Status is what became of the message in one word: queued, shown, answered,
-// done, blocked or retracted.
+// done, blocked, retracted, or unknown when that is forgotten.
 func (it Item) Status() string {
 	switch {
+	case it.Forgotten:
+		return "unknown"
 	case it.Closed != "":
 		return it.Closed
 	case it.Answered != "":

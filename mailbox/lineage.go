@@ -32,7 +32,35 @@ func (s *Store) locate(key, id string) (place, Item, error) {
 	if err == nil && found.ID == "" {
 		err = fmt.Errorf("message %s: %w", id, ErrUnknownMessage)
 	}
-	return at, found, err
+	if err != nil {
+		return at, found, err
+	}
+	return s.pursue(at, found)
+}
+
+// pursue goes after a message that went along from the box at. Where it is not, it is
+// on its way, or has arrived and been forgotten since.
+func (s *Store) pursue(at place, it Item) (place, Item, error) {
+	for range maxRing {
+		if it.MovedTo == "" {
+			break
+		}
+		p, err := s.box(it.MovedTo)
+		if err != nil {
+			return at, it, err
+		}
+		st, err := s.told(p, it.ID)
+		if err != nil {
+			return at, it, err
+		}
+		there, ok := st.Item(it.ID)
+		if !ok {
+			it.Forgotten = !slices.Contains(st.adopts, at.key)
+			break
+		}
+		at, it = p, there
+	}
+	return at, it, nil
 }
 
 // family visits a box and its relatives by moves, each once, with what read says of

@@ -3,6 +3,7 @@ package mailbox_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,39 @@ func TestLineage(t *testing.T) {
 	if got, err := s.Lineage(mailbox.SessionKey("nobody")); err != nil || len(got) != 1 {
 		t.Errorf("a box that is not there: %v, %v", got, err)
 	}
+}
+
+// Of a message that went along, arrived and has been forgotten there nothing is
+// claimed; one on its way waits.
+func TestForgotten(t *testing.T) {
+	p := newPost(t)
+	id := p.send(alice, "old")
+	p.ok(p.Move(alice, bob))
+	status := func(want string) {
+		t.Helper()
+		traced, err := p.Trace(alice, id)
+		p.ok(err)
+		for what, it := range map[string]mailbox.Item{"of alice": p.item(alice, id), "of bob": p.item(bob, id), "traced": traced} {
+			if it.Status() != want || it.Body != "old" {
+				t.Errorf("%s: got %s %q, want %s", what, it.Status(), it.Body, want)
+			}
+		}
+	}
+	status("queued")
+	arrived := p.journal(bob)
+	adopt, _, _ := strings.Cut(arrived, "\n")
+	p.write(bob, adopt+"\n") // the move broke off before the mail was there
+	status("queued")
+	p.write(bob, arrived)
+	p.ok(p.Revive(alice)) // which says nothing of what went along before
+	status("queued")
+	p.show(bob)
+	status("shown")
+	p.clock.jump(31 * 24 * time.Hour)
+	p.ok(p.Compact(bob))
+	status("unknown")
+	p.ok(p.Move(bob, carol))
+	status("unknown")
 }
 
 // Trace says what Find says, from the lines about one message.

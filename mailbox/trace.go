@@ -32,6 +32,7 @@ func (s *Store) Where(id string) (key string, err error) {
 // it went along to: a waiter looks at every change of a box that may be long. The
 // error is ErrUnknownMessage when the message is not there.
 func (s *Store) Trace(key, id string) (Item, error) {
+	var at place
 	var found Item
 	for seen := map[string]bool{}; key != "" && !seen[key]; {
 		seen[key] = true
@@ -44,14 +45,15 @@ func (s *Store) Trace(key, id string) (Item, error) {
 			return Item{}, err
 		}
 		if it, ok := st.Item(id); ok {
-			found = it
+			at, found = p, it
 		}
 		key = st.MovedTo
 	}
 	if found.ID == "" {
 		return Item{}, ErrUnknownMessage
 	}
-	return found, nil
+	_, found, err := s.pursue(at, found)
+	return found, err
 }
 
 // told is what a box says about one message and about its moves. Compaction leaves

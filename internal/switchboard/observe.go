@@ -137,8 +137,8 @@ func (v *vigil) lookForNote(q *inquiry) {
 func (v *vigil) stateOf(q *inquiry) string {
 	it, err := v.board.Store.Trace(q.dest.key, q.id)
 	switch {
-	case err != nil:
-		return "unknown"
+	case err != nil || it.Forgotten:
+		return stateUnknown
 	case it.Answered != "":
 		return askAnswered
 	case len(it.Shown) == 0:

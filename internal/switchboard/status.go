@@ -84,6 +84,11 @@ func gone(s mailbox.SentRecord) StatusResult {
 // statusOf words what a journal says about a message.
 func (b *Board) statusOf(it mailbox.Item, d *dest) StatusResult {
 	res := StatusResult{OK: true, MessageID: it.ID, State: stateQueued, Kind: string(it.Kind), To: it.To.Name, SentAt: timePtr(it.SentAt)}
+	if it.Forgotten {
+		res.State = stateUnknown
+		res.Why = "it went along when its receiver got a new id, and was settled there; what became of it is older than what is kept"
+		return res
+	}
 	if n := len(it.Shown); n > 0 {
 		first := it.Shown[0]
 		res.State, res.Via, res.ShownAt = stateShown, first.Via, timePtr(first.At)

@@ -289,6 +289,35 @@ func TestStatusOfTheReceived(t *testing.T) {
 	}
 }
 
+// A message that went along to where its receiver goes on, and is forgotten there, does
+// not wait.
+func TestStatusOfTheForgotten(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	ann, ben := k.join("ann"), k.join("ben")
+	id := ann.mustSend("ben", "x").MessageID
+	next := mailbox.SessionKey("ben after clear")
+	if err := k.board.Store.Move(ben.entry.Box, next); err != nil {
+		t.Fatal(err)
+	}
+	ben.entry.Box = next
+	ben.put()
+	state := func(want string) {
+		t.Helper()
+		for _, actor := range []switchboard.Actor{ann.actor(), ben.actor(), k.person()} {
+			if res, err := k.board.Status(context.Background(), actor, id); err != nil || res.State != want || want == "unknown" && (res.Why == "" || res.Outlook != "") {
+				t.Errorf("%s: got %+v, %v, want %s", actor.Name, res, err, want)
+			}
+		}
+	}
+	state("queued")
+	kept := fmt.Sprintf("{\"t\":\"adopted\",\"id\":\"x\",\"box\":%q}\n", mailbox.SessionKey(ben.entry.SessionID))
+	if err := os.WriteFile(mailbox.JournalPath(k.home, next), []byte(kept), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	state("unknown")
+}
+
 func TestStorageErrors(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() == 0 {
