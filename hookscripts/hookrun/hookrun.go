@@ -12,7 +12,7 @@
 //
 // # What it writes, all under the peermux home
 //
-//	boxes/<key>/journal.jsonl  claim and shown records, cursors of feeds
+//	boxes/<key>/journal.jsonl  claim, shown and unshown records, cursors of feeds
 //	status/<key>               the word for what the session does
 //	drops/<key>.json           who we are, and when which event fired last
 //	trace.ndjson               one line an event when PEERMUX_TRACE is set
