@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,14 +32,10 @@ func TestUrgentBroadcastSpeaksAsSend(t *testing.T) {
 	env := map[string]string{"HOME": filepath.Dir(home), "TMUX_TMPDIR": filepath.Join(dir, "none")}
 	says := func(args ...string) string {
 		t.Helper()
-		var out, errs bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &errs, env: func(key string) string { return env[key] }, now: time.Now}
-		if code := a.main(t.Context(), args); code != 0 {
-			t.Fatalf("%v: exit code %d: %s", args, code, &errs)
-		}
-		_, what, ok := strings.Cut(out.String(), "reviewer was not woken: ")
+		out, _ := succeeds(t, env, args...)
+		_, what, ok := strings.Cut(out, "reviewer was not woken: ")
 		if !ok {
-			t.Fatalf("%v printed %q", args, &out)
+			t.Fatalf("%v printed %q", args, out)
 		}
 		why, _, _ := strings.Cut(what, "\n")
 		return why

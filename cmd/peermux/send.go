@@ -96,9 +96,6 @@ func replyCommand() command {
 				if *asJSON {
 					return writeJSON(a.out, res)
 				}
-				if res.StillOpen {
-					a.notes([]string{"the task is still open; peermux done " + res.ReplyTo + " closes it"})
-				}
 				return a.printSent(res.SendResult)
 			}
 		},

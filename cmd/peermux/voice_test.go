@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAdviceNamesCommands: where an operation's words name a tool, a person at a shell
+// reads the command. Left are the words about what an agent does itself.
+func TestAdviceNamesCommands(t *testing.T) {
+	schemas, err := filepath.Glob("../../mcpserver/schema/*.input.json")
+	if err != nil || len(schemas) < 10 {
+		t.Fatal(schemas, err)
+	}
+	var names []string
+	for _, file := range schemas {
+		if name := strings.TrimSuffix(filepath.Base(file), ".input.json"); strings.Contains(name, "_") { // broadcast is a word
+			names = append(names, name)
+		}
+	}
+	// A name in a sentence, and not alone: what a tool is called is no advice.
+	tool := regexp.MustCompile(`\b(` + strings.Join(names, "|") + `)\b.|.\b(` + strings.Join(names, "|") + `)\b`)
+	ofAgents := regexp.MustCompile(`calls read_my_messages|have the agent call claim_session`)
+	written := "body: …)" // a call that the agent is given to make
+	found := 0
+	for _, dir := range []string{"switchboard", "gateway", "../registry"} {
+		for _, text := range literals(t, filepath.Join("../../internal", dir, "*.go")) {
+			if strings.Contains(text, `json:"`) || strings.Contains(text, written) || !tool.MatchString(text) {
+				continue
+			}
+			found++
+			if said := inCommands(text); tool.MatchString(ofAgents.ReplaceAllString(said, "")) {
+				t.Errorf("a person at a shell reads %q", said)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d sentences name a tool: are they still there?", found)
+	}
+}
+
+// succeeds runs a command line in this process.
+func succeeds(t *testing.T, env map[string]string, args ...string) (out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &stdout, err: &stderr, env: func(key string) string { return env[key] }, now: time.Now}
+	if code := a.main(t.Context(), args); code != 0 {
+		t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+	}
+	return stdout.String(), stderr.String()
+}
+
+// A reply that leaves its task open says so once, and with the command that closes it.
+func TestReplyLeavesATaskOpen(t *testing.T) {
+	home := t.TempDir()
+	t.Chdir(t.TempDir())
+	env := map[string]string{"HOME": home, "TMUX_TMPDIR": filepath.Join(home, "none")}
+	out, _ := succeeds(t, env, "send", "user", "merge it", "--task", "--from", "ci")
+	id, _, _ := strings.Cut(out, " ")
+	_, notes := succeeds(t, env, "reply", id, "not today")
+	want := "peermux: note: task " + id + " is still open: close it with peermux done \"" + id + "\" when it is done, with --blocked when it cannot be\n"
+	if notes != want {
+		t.Errorf("got %q, want %q", notes, want)
+	}
+	succeeds(t, env, "done", id, "--blocked")
+}
+
+// literals are the strings in the files of a package, without its tests.
+func literals(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var all []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, text)
+			}
+			return true
+		})
+	}
+	return all
+}
