@@ -3,6 +3,7 @@ package mailbox
 import (
 	"bytes"
 	"slices"
+	"time"
 )
 
 // lookIndex scans a box without its lock, and changes nothing: what it finds is what
@@ -40,6 +41,23 @@ func (s *Store) scanMoves(p place) (*index, error) {
 		data = nil
 	}
 	return newIndex(p, v.last, data), nil
+}
+
+// ShownSince reports whether any mail of a box was shown after t. It changes nothing,
+// and decodes nothing but the receipts.
+func (s *Store) ShownSince(key string, t time.Time) (shown bool, err error) {
+	p, err := s.box(key)
+	if err != nil {
+		return false, err
+	}
+	v, err := s.peek(p, true)
+	eachRecord(v.data, func(r record) {
+		if !shown && r.t == recShown {
+			n, ok := parseNote(r.line)
+			shown = ok && n.At.After(t)
+		}
+	})
+	return shown, err
 }
 
 // foresee finishes the moves into a box that broke off, in memory alone. path are

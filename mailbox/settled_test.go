@@ -3,6 +3,7 @@ package mailbox_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"peermux/mailbox"
 )
@@ -30,6 +31,31 @@ func (p *post) answered(i int) {
 	c, err := p.TakeAnswer(alice, id, mailbox.ClaimOptions{OnlyReplyTo: id, PID: 1})
 	p.ok(err)
 	p.ok(c.Shown())
+}
+
+func TestShownSince(t *testing.T) {
+	p := newPost(t)
+	since := func(want bool) {
+		t.Helper()
+		if got, err := p.ShownSince(alice, p.clock.now()); err != nil || got != want {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		p.clock.jump(time.Second)
+	}
+	since(false)
+	p.send(alice, "one")
+	p.show(alice)
+	since(false)
+	p.send(alice, "two")
+	before := p.clock.now()
+	p.clock.jump(time.Second)
+	p.show(alice)
+	for range 2 {
+		if got, err := p.ShownSince(alice, before); err != nil || !got {
+			t.Errorf("shown after that, and got %v, %v", got, err)
+		}
+		p.ok(p.Compact(alice))
+	}
 }
 
 // What asks and answers do to a box decodes nothing of what is settled there.

@@ -114,18 +114,8 @@ func (a *attempt) shownSince(t time.Time) bool {
 	if a.Store.FeedsShownSince(a.entry.Box, t) {
 		return true
 	}
-	state, err := a.Store.State(a.entry.Box)
-	if err != nil {
-		return false
-	}
-	for _, item := range state.Items {
-		for _, shown := range item.Shown {
-			if shown.At.After(t) {
-				return true
-			}
-		}
-	}
-	return false
+	shown, err := a.Store.ShownSince(a.entry.Box, t)
+	return err == nil && shown
 }
 
 // routes lists what may be tried for this client, in order.
