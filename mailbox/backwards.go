@@ -16,11 +16,11 @@ const firstBlock = 16 << 10
 func (s *Store) backwards(p place, look func(data []byte, all bool) (enough bool)) error {
 	size, err := private.Size(p.path)
 	if err != nil || size == 0 {
-		return absent(err)
+		return named(absent(err))
 	}
 	f, err := private.Open(p.path, os.O_RDONLY)
 	if err != nil {
-		return absent(err)
+		return named(absent(err))
 	}
 	defer f.Close() // opened for reading: there is nothing that closing could lose
 	st, err := f.Stat()

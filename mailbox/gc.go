@@ -51,7 +51,7 @@ func (s *Store) Boxes() ([]BoxInfo, error) {
 func (s *Store) places() ([]place, error) {
 	entries, err := os.ReadDir(filepath.Join(s.home, "boxes"))
 	if err != nil {
-		return nil, absent(err)
+		return nil, named(absent(err))
 	}
 	var places []place
 	for _, e := range entries {
@@ -137,7 +137,7 @@ func (s *Store) journals() (all []place, err error) {
 	}
 	feeds, err := os.ReadDir(filepath.Join(s.home, "feeds"))
 	if absent(err) != nil {
-		return nil, absent(err)
+		return nil, named(absent(err))
 	}
 	for _, e := range feeds {
 		if name, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok {
@@ -190,7 +190,7 @@ func (s *Store) idles(p place, o GCOptions) (bool, error) {
 		return true, removeEmpty(filepath.Dir(p.path))
 	}
 	if err != nil {
-		return true, absent(err)
+		return true, named(absent(err))
 	}
 	switch {
 	case !fi.Mode().IsRegular() || s.now().Sub(fi.ModTime()) >= p.lifetime():

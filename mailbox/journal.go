@@ -207,7 +207,15 @@ func (t *tx) abandon(cause error) error { return errors.Join(cause, t.close()) }
 
 // absent turns "there is none" into no error.
 func absent(err error) error {
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// named says whose error it is.
+func named(err error) error {
+	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("mailbox: %w", err)

@@ -188,9 +188,15 @@ func TestUnsafePathsAreRefused(t *testing.T) {
 				// A home that is refused as a whole is never read through.
 				pendingErr, stateErr, claimErr = err, err, err
 			}
+			_, gcErr := p.GC(mailbox.GCOptions{})
 			for i, err := range []error{appendErr, pendingErr, stateErr, claimErr} {
 				if !errors.Is(err, private.ErrUnsafe) || !strings.Contains(err.Error(), p.home) {
 					t.Errorf("call %d: got %v; want ErrUnsafe with the path", i, err)
+				}
+			}
+			for i, err := range []error{appendErr, pendingErr, stateErr, claimErr, gcErr} {
+				if err != nil && strings.Count(err.Error(), "mailbox:") != 1 {
+					t.Errorf("call %d: %v; want the package named once", i, err)
 				}
 			}
 			if data, err := os.ReadFile(elsewhere); err != nil || string(data) != "mine\n" {

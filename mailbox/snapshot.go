@@ -123,23 +123,23 @@ func parseHeader(data []byte) (h header, ok bool) {
 func (s *Store) peek(p place, whole bool) (*snapshot, error) {
 	if !p.feed {
 		if err := private.CheckDir(filepath.Dir(p.path)); err != nil {
-			return &snapshot{}, absent(err)
+			return &snapshot{}, named(absent(err))
 		}
 	}
 	size, err := private.Size(p.path)
 	if err != nil || size == 0 {
-		return &snapshot{}, absent(err)
+		return &snapshot{}, named(absent(err))
 	}
 	if size <= onePiece { // what a hook finds every day, so nothing is put up around it
 		data, err := private.ReadFile(p.path, math.MaxInt64)
 		if err != nil {
-			return &snapshot{}, absent(err)
+			return &snapshot{}, named(absent(err))
 		}
 		return entire(data, int64(len(data))), nil
 	}
 	f, err := private.Open(p.path, os.O_RDONLY)
 	if err != nil {
-		return &snapshot{}, absent(err)
+		return &snapshot{}, named(absent(err))
 	}
 	v := &snapshot{}
 	st, err := f.Stat()

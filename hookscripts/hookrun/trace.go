@@ -47,5 +47,5 @@ func (h *hook) trace(exit int, failure error) {
 		return
 	}
 	_, _ = f.Write(append(data, '\n')) // see above
-	_ = f.Close()
+	_ = f.Close()                      // likewise
 }
