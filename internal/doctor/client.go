@@ -82,8 +82,10 @@ func (e *examination) settings(in hookscripts.Inspection) {
 	if len(in.Double) > 0 || in.Plugin && in.Installed() {
 		report(Warning, "hooks are there twice", in.HooksFile+": "+strings.Join(in.Double, ", ")+pluginToo(in))
 	}
-	for _, command := range in.Stale {
-		report(Warning, "a hook is not the one that would be installed now", command)
+	if n := len(in.Stale); n == 1 {
+		report(Warning, "a hook is not the one that would be installed now", in.Stale[0])
+	} else if n > 1 {
+		report(Warning, fmt.Sprintf("%d hooks are not those that would be installed now", n), "the first: "+in.Stale[0])
 	}
 	switch {
 	case in.Server == "" && !in.Plugin:

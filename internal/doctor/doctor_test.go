@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -274,6 +275,29 @@ func TestWorst(t *testing.T) {
 		}
 		if got := Worst(findings); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.severities, got, tt.want)
+		}
+	}
+}
+
+// The hooks of an earlier installation are one finding, with what mends them.
+func TestHooksOfAnEarlierVersion(t *testing.T) {
+	p := patient(t)
+	bin := filepath.Join(p.Board.UserHome, "bin")
+	check(t, os.MkdirAll(filepath.Join(p.Board.UserHome, ".claude"), 0o700))
+	check(t, os.MkdirAll(bin, 0o700))
+	check(t, os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\necho 2.1.328\n"), 0o700))
+	hook := func(event string) string {
+		return fmt.Sprintf(`%q: [{"hooks": [{"type": "command", "command": "exec /old/peermux-hook claude %s"}]}]`, event, event)
+	}
+	settings := filepath.Join(p.Board.UserHome, ".claude", "settings.json")
+	for text, what := range map[string]string{
+		hook("Stop"):                            "a hook is not the one that would be installed now",
+		hook("Stop") + "," + hook("PreToolUse"): "2 hooks are not those that would be installed now",
+	} {
+		check(t, os.WriteFile(settings, []byte(`{"hooks": {`+text+`}}`), 0o600))
+		f := finds(t, p, Warning, "would be installed now")
+		if f.What != what || !strings.Contains(f.Evidence, "exec /old/peermux-hook claude ") || f.Mend != "peermux setup --client claude" {
+			t.Errorf("got %+v, want %s", f, what)
 		}
 	}
 }
