@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,6 +54,30 @@ func TestShownSince(t *testing.T) {
 	for range 2 {
 		if got, err := p.ShownSince(alice, before); err != nil || !got {
 			t.Errorf("shown after that, and got %v, %v", got, err)
+		}
+		p.ok(p.Compact(alice))
+	}
+}
+
+// Asks lists the same as State.
+func TestAsks(t *testing.T) {
+	p := newPost(t)
+	p.settle(3)
+	open := mailbox.NewID(p.clock.now())
+	p.ok(p.Asked(alice, mailbox.Ask{ID: open, ToBox: bob, PID: 1}))
+	for range 2 {
+		st, err := p.State(alice)
+		p.ok(err)
+		got, err := p.Asks(alice)
+		p.ok(err)
+		short := func(asks []mailbox.Ask) (s []string) {
+			for _, a := range asks {
+				s = append(s, fmt.Sprint(a.ID, a.ToBox, a.Ended, a.Reply, a.At))
+			}
+			return s
+		}
+		if len(got) != 4 || !slices.Equal(short(got), short(st.Asks)) {
+			t.Errorf("got  %v\nwant %v", short(got), short(st.Asks))
 		}
 		p.ok(p.Compact(alice))
 	}

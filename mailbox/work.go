@@ -52,6 +52,16 @@ func (s *Store) OpenAsks(key string) ([]Ask, error) {
 	return s.openAsks(x), nil
 }
 
+// Asks lists the questions of a box's owner, those that are over too. It decodes no
+// message.
+func (s *Store) Asks(key string) ([]Ask, error) {
+	st, err := s.Naming(key, string(recordStart)+"a") // asked, ask_ended, answered
+	if err != nil {
+		return nil, err
+	}
+	return st.Asks, nil
+}
+
 func (s *Store) openAsks(x *index) (open []Ask) {
 	for _, r := range x.asks {
 		if n, ok := parseNote(r.line); ok && s.waits(n) {

@@ -91,13 +91,13 @@ func (h *hook) lateQuestions(items []mailbox.Item) map[string]bool {
 	if !slices.ContainsFunc(items, func(it mailbox.Item) bool { return it.Kind == mailbox.KindReply }) {
 		return nil
 	}
-	state, err := h.mail.State(h.key)
+	asks, err := h.mail.Asks(h.key)
 	if err != nil {
 		return nil // only the word "late" is lost
 	}
 	late := map[string]bool{}
 	for _, it := range items {
-		for _, ask := range state.Asks {
+		for _, ask := range asks {
 			if ask.ID == it.ReplyTo {
 				late[ask.ID] = ask.Ended != "answered" || !ask.Until.IsZero() && it.SentAt.After(ask.Until)
 			}
