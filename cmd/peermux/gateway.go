@@ -11,6 +11,7 @@ import (
 
 	"peermux/internal/gateway"
 	"peermux/internal/project"
+	"peermux/internal/switchboard"
 )
 
 func gatewayCommand() command {
@@ -80,9 +81,13 @@ func (a *app) gateway(ctx context.Context, o gatewayOptions, args []string) erro
 	default:
 		err = a.gatewayList(s, o)
 	}
-	if p, ok := errors.AsType[*gateway.Problem](err); ok && p.Misuse {
+	p, ok := errors.AsType[*gateway.Problem](err)
+	switch {
+	case ok && p.Misuse:
 		return usageError{msg: p.Message, hint: p.Hint}
-	} else if ok && p.Hint != "" {
+	case ok && p.Unknown:
+		return noTarget(switchboard.CodeUnknownTarget, p.Message, p.Hint)
+	case ok && p.Hint != "":
 		return hinted{err: p, hint: p.Hint}
 	}
 	return err

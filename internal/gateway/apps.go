@@ -76,6 +76,7 @@ type config struct {
 type Problem struct {
 	Message, Hint string
 	Misuse        bool // the words of the request are wrong, whatever the state
+	Unknown       bool // there is no such app
 }
 
 func (p *Problem) Error() string { return p.Message }
@@ -277,11 +278,11 @@ func SetWait(home, name string, minutes int) (App, error) {
 
 func unknownApp(name string, apps []App) error {
 	if len(apps) == 0 {
-		return problem("peermux gateway add "+name, "there is no app %s; none was added", name)
+		return &Problem{Message: fmt.Sprintf("there is no app %s; none was added", name), Hint: "peermux gateway add " + name, Unknown: true}
 	}
 	names := make([]string, len(apps))
 	for i, a := range apps {
 		names[i] = a.Name
 	}
-	return problem("the apps are "+strings.Join(names, ", "), "there is no app %s", name)
+	return &Problem{Message: "there is no app " + name, Hint: "the apps are " + strings.Join(names, ", "), Unknown: true}
 }
