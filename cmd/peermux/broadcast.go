@@ -57,23 +57,23 @@ func (a *app) printBroadcast(res switchboard.BroadcastResult) error {
 	}
 	fmt.Fprintf(a.out, "%s to %s, in reach: %s\n", res.MessageID, res.Scope, reach)
 	for _, w := range res.Wakes {
-		fmt.Fprintf(a.out, "  %s\n", clean(wakeWords(w)))
+		fmt.Fprintf(a.out, "  %s\n", clean(wakeWords(w.Session, wake.Outcome(w.Outcome), w.Reason)))
 	}
 	a.notes(res.Notes)
 	return nil
 }
 
 // wakeWords says what became of a wake as the outlook of a message does.
-func wakeWords(w switchboard.BroadcastWake) string {
-	switch wake.Outcome(w.Outcome) {
+func wakeWords(session string, outcome wake.Outcome, reason string) string {
+	switch outcome {
 	case wake.Submitted, wake.Native:
-		return w.Session + " was idle and has been woken"
+		return session + " was idle and has been woken"
 	case wake.NotNeeded:
-		return w.Session + ": no wake was needed: " + w.Reason
+		return session + ": no wake was needed: " + reason
 	case wake.Held, wake.TypedNotSubmitted:
-		return w.Session + " could not be woken yet: " + w.Reason + "; its own server tries again when that changes"
+		return session + " could not be woken yet: " + reason + "; its own server tries again when that changes"
 	}
-	return w.Session + " was not woken: " + cmp.Or(w.Reason, "urgent broadcasts may not wake here")
+	return session + " was not woken: " + cmp.Or(reason, "urgent broadcasts may not wake here")
 }
 
 func retractCommand() command {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"peermux/internal/switchboard"
 	"peermux/mailbox"
 	"peermux/registry"
+	"peermux/wake"
 )
 
 // TestUrgentBroadcastSpeaksAsSend: what an urgent broadcast did to a session is told in
@@ -58,11 +58,27 @@ func TestWakeWords(t *testing.T) {
 		"no_route":            "ben was not woken: why",
 		"failed":              "ben was not woken: why",
 	} {
-		if got := wakeWords(switchboard.BroadcastWake{Session: "ben", Outcome: outcome, Reason: "why", Route: "bell"}); got != want {
+		if got := wakeWords("ben", wake.Outcome(outcome), "why"); got != want {
 			t.Errorf("%s: %q, want %q", outcome, got, want)
 		}
 	}
-	if got := wakeWords(switchboard.BroadcastWake{Session: "ben", Outcome: "not_allowed"}); got != "ben was not woken: urgent broadcasts may not wake here" {
+	if got := wakeWords("ben", "not_allowed", ""); got != "ben was not woken: urgent broadcasts may not wake here" {
 		t.Errorf("not_allowed: %q", got)
+	}
+}
+
+// The verdict of wake --explain has words for each outcome, too.
+func TestVerdict(t *testing.T) {
+	for outcome, want := range map[wake.Outcome]string{
+		wake.Submitted: "ben: why",
+		wake.Native:    "ben: why",
+		wake.NotNeeded: "ben needs no wake: why",
+		wake.Held:      "ben would not be woken yet: why",
+		wake.NoRoute:   "ben would not be woken: why",
+		wake.Failed:    "ben would not be woken: why",
+	} {
+		if got := verdict("ben", outcome, "why"); got != want {
+			t.Errorf("%s: %q, want %q", outcome, got, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,11 @@ func TestRunOnTerminal(t *testing.T) {
 	if result.Outcome != wake.Submitted || result.Route != "pty" || len(result.Facts) == 0 {
 		t.Errorf("got %s", explained)
 	}
-	if out, code := run("wake", "bob"); code != 1 || !strings.Contains(out, "bob: typed_not_submitted (pty)") {
+	if out, code := run("wake", "bob", "--explain"); code != 0 || !strings.HasSuffix(out, "\nbob: "+result.Reason+"\n") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	words := regexp.MustCompile(`^bob could not be woken yet: .+; its own server tries again when that changes\n$`)
+	if out, code := run("wake", "bob"); code != 1 || !words.MatchString(out) {
 		// The program submits, but nothing shows that a turn began.
 		t.Errorf("exit %d: %s", code, out)
 	}

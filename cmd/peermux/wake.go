@@ -7,6 +7,7 @@ import (
 
 	"peermux/internal/frame"
 	"peermux/internal/switchboard"
+	"peermux/wake"
 )
 
 func wakeCommand() command {
@@ -34,7 +35,7 @@ the session was not woken and mail still waits.`,
 				if *asJSON {
 					err = writeJSON(a.out, res)
 				} else {
-					err = a.printWake(res)
+					err = a.printWake(res, *explain)
 				}
 				if err == nil && !*explain && !res.Woken() {
 					return coded(exitFailed)
@@ -45,7 +46,7 @@ the session was not woken and mail still waits.`,
 	}
 }
 
-func (a *app) printWake(res switchboard.WakeResult) error {
+func (a *app) printWake(res switchboard.WakeResult, explain bool) error {
 	if len(res.Facts) > 0 {
 		t := &table{head: []string{"FACT", "VALUE", "FROM"}, width: a.width(), bold: a.colour()}
 		for _, f := range res.Facts {
@@ -56,13 +57,23 @@ func (a *app) printWake(res switchboard.WakeResult) error {
 			return err
 		}
 	}
-	line := fmt.Sprintf("%s: %s", res.Target, res.Outcome)
-	if res.Route != "" {
-		line += " (" + res.Route + ")"
+	words := wakeWords
+	if explain {
+		words = verdict
 	}
-	if res.Reason != "" {
-		line += ": " + frame.Clean(res.Reason)
-	}
-	_, err := fmt.Fprintln(a.out, line)
+	_, err := fmt.Fprintln(a.out, clean(words(res.Target, res.Outcome, res.Reason)))
 	return err
+}
+
+// verdict says what a wake would come to now.
+func verdict(session string, outcome wake.Outcome, reason string) string {
+	switch outcome {
+	case wake.Submitted, wake.Native:
+		return session + ": " + reason
+	case wake.NotNeeded:
+		return session + " needs no wake: " + reason
+	case wake.Held:
+		return session + " would not be woken yet: " + reason
+	}
+	return session + " would not be woken: " + reason
 }
