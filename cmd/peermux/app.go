@@ -82,7 +82,12 @@ func (a *app) run(ctx context.Context, cmd command, args []string) error {
 	if err != nil {
 		return usageError{msg: flagError(fs, err), hint: "peermux " + cmd.name + " -h shows the flags"}
 	}
-	return run(ctx, a, words)
+	err = run(ctx, a, words)
+	if usage, ok := errors.AsType[usageError](err); ok && usage.hint == "" {
+		usage.hint = "peermux " + cmd.name + " -h shows what it takes"
+		return usage
+	}
+	return err
 }
 
 // flagError words the flag package's messages for people, who type two dashes.

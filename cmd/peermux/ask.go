@@ -60,6 +60,7 @@ func (a *app) answer(res switchboard.AskResult, d switchboard.Delivery, err erro
 		if asJSON {
 			return writeJSON(a.out, res)
 		}
+		a.notes(res.Notes)
 		if res.Reply == nil {
 			fmt.Fprintf(a.err, "peermux: no answer yet to %s: %s\n", res.MessageID, clean(inCommands(res.Next)))
 			return nil

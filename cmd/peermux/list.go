@@ -138,7 +138,7 @@ func (a *app) notes(notes []string) {
 
 func noArgs(args []string) error {
 	if len(args) > 0 {
-		return usageError{msg: fmt.Sprintf("unexpected argument %q", args[0]), hint: "the command's -h shows what it takes"}
+		return usageError{msg: fmt.Sprintf("unexpected argument %q", args[0])}
 	}
 	return nil
 }

@@ -75,11 +75,33 @@ func (a *app) exit(err error) int {
 		// Stdout may be what has failed; the person is told all the same.
 		_ = writeJSON(a.out, failure(err))
 	}
-	fmt.Fprintf(a.err, "peermux: error: %s\n", clean(msg))
+	if hint == "" {
+		msg, hint = advice(msg)
+	}
+	// Errors of several files are joined, one a line.
+	for line := range strings.Lines(clean(msg)) {
+		fmt.Fprintf(a.err, "peermux: error: %s\n", strings.TrimSuffix(line, "\n"))
+	}
 	if hint != "" {
 		fmt.Fprintf(a.err, "peermux: hint: %s\n", clean(hint))
 	}
 	return result
+}
+
+// advice parts a message from its last clause, in which operations say what to
+// do about it. That nothing was done is a part of the message; advice may follow
+// it as a sentence.
+func advice(msg string) (what, do string) {
+	i := strings.LastIndex(msg, "; ")
+	if i < 0 || strings.Count(msg[:i], `"`)%2 != 0 { // within a quoted word of the person's
+		return msg, ""
+	}
+	what, do = msg[:i], msg[i+len("; "):]
+	if !strings.HasPrefix(do, "nothing ") {
+		return what, do
+	}
+	done, do, _ := strings.Cut(do, ". ")
+	return what + "; " + done, do
 }
 
 // inCommands words an operation's advice, which names MCP tools, for a shell.
@@ -88,7 +110,8 @@ func inCommands(msg string) string {
 		"call list_project_sessions for those that are", "peermux list shows those that are",
 		"call list_project_sessions and name one of its sessions", "name one that peermux list shows",
 		"read_my_messages with include_seen lists", "peermux inbox --all lists",
-		"then call set_group", "then run peermux group NAME",
+		"ask your user which one it should join, then call set_group", "run peermux group NAME to join one (an agent asks its user first)",
+		"project_root: ", "--project: ",
 		"with set_group", "with peermux group",
 		"first, with reply_to_message", "first, with peermux reply",
 		"answer it with reply_to_message", "answer it with peermux reply",

@@ -2,15 +2,19 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"peermux/internal/switchboard"
 )
 
 // TestAdviceNamesCommands: where an operation's words name a tool, a person at a shell
@@ -71,6 +75,46 @@ func TestReplyLeavesATaskOpen(t *testing.T) {
 		t.Errorf("got %q, want %q", notes, want)
 	}
 	succeeds(t, env, "done", id, "--blocked")
+}
+
+// What to do about an error stands on a line of its own.
+func TestAdvice(t *testing.T) {
+	for _, tt := range []struct{ msg, what, do string }{
+		{"no such thing", "no such thing", ""},
+		{`there is no session "bob"; peermux list shows those that are`, `there is no session "bob"`, "peermux list shows those that are"},
+		{`scope "a; b": must be project`, `scope "a; b": must be project`, ""},
+		{"settings.json: line 1; nothing was changed there", "settings.json: line 1; nothing was changed there", ""},
+		{"bob is gone; nothing was sent; peermux send leaves it a message", "bob is gone; nothing was sent", "peermux send leaves it a message"},
+		{"bob waits for you; nothing was sent. Answer it first", "bob waits for you; nothing was sent", "Answer it first"},
+	} {
+		if what, do := advice(tt.msg); what != tt.what || do != tt.do {
+			t.Errorf("%s: got %q and %q", tt.msg, what, do)
+		}
+	}
+}
+
+// Each of several errors is marked as one, and the hint ends them.
+func TestSeveralErrors(t *testing.T) {
+	var errs bytes.Buffer
+	a := &app{err: &errs}
+	joined := errors.Join(errors.New("a.json: broken; nothing was changed there"), errors.New("b.json: broken"))
+	if code := a.exit(hinted{err: joined, hint: "mend that"}); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	want := "peermux: error: a.json: broken; nothing was changed there\npeermux: error: b.json: broken\npeermux: hint: mend that\n"
+	if errs.String() != want {
+		t.Errorf("got %q, want %q", &errs, want)
+	}
+}
+
+// A wait tells what it did with the request, such as cutting the timeout.
+func TestAskTellsItsNotes(t *testing.T) {
+	var errs bytes.Buffer
+	a := &app{out: io.Discard, err: &errs}
+	err := a.answer(switchboard.AskResult{Notes: []string{"the timeout was cut"}}, nil, nil, false)
+	if !errors.Is(err, coded(exitTimedOut)) || !strings.HasPrefix(errs.String(), "peermux: note: the timeout was cut\n") {
+		t.Errorf("got %v and %q", err, &errs)
+	}
 }
 
 // literals are the strings in the files of a package, without its tests.
