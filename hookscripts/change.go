@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/rogpeppe/go-internal/diff"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
-
-	"github.com/rogpeppe/go-internal/diff"
 
 	"peermux/hookscripts/internal/userfile"
 	"peermux/internal/private"
@@ -100,6 +100,9 @@ func (p part) apply(ctx context.Context, e Env, o Options, edit func(userfile.Co
 func (p part) explain(err error) error {
 	if err == nil {
 		return nil
+	}
+	if strings.Contains(err.Error(), p.path) {
+		return fmt.Errorf("%w; nothing was changed there", err)
 	}
 	return fmt.Errorf("%s: %w; nothing was changed there", p.path, err)
 }

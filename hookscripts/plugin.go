@@ -23,8 +23,9 @@ const pluginAbout = "Coding-agent sessions on this machine find, message, ask an
 //	dir/.agents/plugins/marketplace.json              the list with it in
 //
 // The programs are named by their absolute paths, so the folder is for this
-// machine. Files of ours are replaced; a folder with another plugin in it is
-// refused.
+// machine. Files of ours are replaced; a folder that holds anything else and no
+// plugin of ours is refused. Our manifest is written first, so that a folder
+// which a crash left half-made is one of ours.
 func WritePlugin(dir string, e Env) error {
 	if err := e.CheckPrograms(); err != nil {
 		return err
@@ -36,16 +37,16 @@ func WritePlugin(dir string, e Env) error {
 	if err != nil {
 		return err
 	}
-	if err := put(filepath.Join(dir, "README.md"), readme); err != nil {
+	if err := e.writePlugin(dir, Claude, ".claude-plugin"); err != nil {
+		return err
+	}
+	if err := e.writePlugin(filepath.Join(dir, "codex"), Codex, ".codex-plugin"); err != nil {
 		return err
 	}
 	if err := putMarketplaces(dir); err != nil {
 		return err
 	}
-	if err := e.writePlugin(dir, Claude, ".claude-plugin"); err != nil {
-		return err
-	}
-	return e.writePlugin(filepath.Join(dir, "codex"), Codex, ".codex-plugin")
+	return put(filepath.Join(dir, "README.md"), readme)
 }
 
 // putMarketplaces writes the lists that the clients install a plugin from.
@@ -110,11 +111,18 @@ func (e Env) writePlugin(dir, client, manifest string) error {
 	return put(filepath.Join(dir, "skills", "peermux", "SKILL.md"), text)
 }
 
-// checkPluginDir refuses a folder that holds somebody else's plugin.
+// checkPluginDir refuses a folder that holds somebody else's plugin or files.
 func checkPluginDir(dir string) error {
+	held, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(held) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	data, err := os.ReadFile(filepath.Join(dir, ".claude-plugin", "plugin.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return fmt.Errorf("%s holds other files; name a folder of its own", dir)
 	}
 	if err != nil {
 		return err

@@ -64,8 +64,13 @@ func TestPluginKeepsOutOfAnothersFolder(t *testing.T) {
 	w := newWorld(t)
 	dir := filepath.Join(w.home, "theirs")
 	w.write(filepath.Join(dir, ".claude-plugin", "plugin.json"), `{"name":"theirs"}`)
+	project := filepath.Join(w.home, "project")
+	w.write(filepath.Join(project, "README.md"), "mine")
 	before := w.tree()
 	if err := WritePlugin(dir, w.Env); err == nil || !strings.Contains(err.Error(), "another plugin") {
+		t.Errorf("got %v", err)
+	}
+	if err := WritePlugin(project, w.Env); err == nil || !strings.Contains(err.Error(), "other files") {
 		t.Errorf("got %v", err)
 	}
 	wantSame(t, "the folder", w.tree(), before)

@@ -72,7 +72,7 @@ func TestReadOnlyFileStays(t *testing.T) {
 	}
 	before := w.tree()
 	_, err := Install(t.Context(), w.Env, Options{Clients: []string{Claude}})
-	if err == nil || !strings.Contains(err.Error(), "read-only") {
+	if err == nil || !strings.Contains(err.Error(), "read-only") || strings.Count(err.Error(), w.claudeSettings()) != 1 {
 		t.Errorf("got %v", err)
 	}
 	wantSame(t, "the folder", w.tree(), before)

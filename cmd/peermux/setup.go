@@ -26,7 +26,13 @@ it is; a copy is kept beside each. --remove undoes all of it.`,
 			fs.BoolVar(&s.remove, "remove", false, "take everything out again")
 			fs.BoolVar(&s.skills, "with-skills", false, "also install a skill that teaches a session to use its peers")
 			fs.BoolVar(&s.opts.Approve, "approve", false, "let peermux's own tools run without the client asking")
-			fs.StringVar(&s.plugin, "plugin", "", "write a plugin for both clients into `dir` and change no settings")
+			fs.Func("plugin", "write a plugin for both clients into `dir` and change no settings", func(dir string) error {
+				if dir == "" { // as from a variable that is not set
+					return errors.New("name a folder")
+				}
+				s.plugin = dir
+				return nil
+			})
 			return s.run
 		},
 	}
