@@ -79,8 +79,15 @@ func (e *examination) settings(in hookscripts.Inspection) {
 	if len(in.Missing) > 0 && !in.Plugin {
 		report(Error, "hooks are missing", in.HooksFile+" has none for "+strings.Join(in.Missing, ", "))
 	}
-	if len(in.Double) > 0 || in.Plugin && in.Installed() {
-		report(Warning, "hooks are there twice", in.HooksFile+": "+strings.Join(in.Double, ", ")+pluginToo(in))
+	if in.Plugin && in.Installed() {
+		clean = false
+		e.find(Finding{
+			Severity: Warning, Area: in.Client, What: "hooks are there twice, by setup and by the plugin", Evidence: in.HooksFile,
+			Mend: "keep one of the two: peermux setup --remove --client " + in.Client + ", or take the plugin out in the client",
+		})
+	}
+	if len(in.Double) > 0 {
+		report(Warning, "hooks are there twice", in.HooksFile+": "+strings.Join(in.Double, ", "))
 	}
 	if n := len(in.Stale); n == 1 {
 		report(Warning, "a hook is not the one that would be installed now", in.Stale[0])
@@ -98,13 +105,6 @@ func (e *examination) settings(in hookscripts.Inspection) {
 	if clean {
 		e.find(Finding{Severity: OK, Area: in.Client, What: "hooks and MCP server are set up", Evidence: in.HooksFile})
 	}
-}
-
-func pluginToo(in hookscripts.Inspection) string {
-	if in.Plugin {
-		return " (the plugin is enabled too)"
-	}
-	return ""
 }
 
 func runnable(program string) bool {

@@ -301,3 +301,19 @@ func TestHooksOfAnEarlierVersion(t *testing.T) {
 		}
 	}
 }
+
+// With the plugin as well, setup would not mend what is there twice: one of the two has to go.
+func TestPluginAndSetup(t *testing.T) {
+	p := patient(t)
+	bin := filepath.Join(p.Board.UserHome, "bin")
+	check(t, os.MkdirAll(filepath.Join(p.Board.UserHome, ".claude"), 0o700))
+	check(t, os.MkdirAll(bin, 0o700))
+	check(t, os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\necho 2.1.328\n"), 0o700))
+	settings := filepath.Join(p.Board.UserHome, ".claude", "settings.json")
+	text := `{"enabledPlugins": {"peermux@peermux": true}, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "exec /old/peermux-hook claude Stop"}]}]}}`
+	check(t, os.WriteFile(settings, []byte(text), 0o600))
+	f := finds(t, p, Warning, "hooks are there twice, by setup and by the plugin")
+	if f.Evidence != settings || !strings.HasPrefix(f.Mend, "keep one of the two: peermux setup --remove --client claude") {
+		t.Errorf("got %+v", f)
+	}
+}
