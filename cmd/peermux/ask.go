@@ -62,7 +62,11 @@ func (a *app) answer(res switchboard.AskResult, d switchboard.Delivery, err erro
 		}
 		a.notes(res.Notes)
 		if res.Reply == nil {
-			fmt.Fprintf(a.err, "peermux: no answer yet to %s: %s\n", res.MessageID, clean(inCommands(res.Next)))
+			line := "no answer yet to " + res.MessageID
+			if res.Next != "" { // empty after a wait for a task or for a late answer
+				line += ": " + clean(inCommands(res.Next))
+			}
+			fmt.Fprintf(a.err, "peermux: %s\n", line)
 			return nil
 		}
 		fmt.Fprintf(a.err, "%s answers (%s):\n", clean(res.Reply.From.Name), res.Reply.MessageID)

@@ -44,7 +44,11 @@ func statusCommand() command {
 func (a *app) printStatus(res switchboard.StatusResult) error {
 	line := fmt.Sprintf("%s is %s", res.MessageID, res.State)
 	if res.ShownAt != nil {
-		line += fmt.Sprintf(", shown %s ago by %s", short(a.now().Sub(*res.ShownAt)), res.Via)
+		line += ", "
+		if res.State != "shown" {
+			line += "shown "
+		}
+		line += fmt.Sprintf("%s ago by %s", short(a.now().Sub(*res.ShownAt)), res.Via)
 	}
 	if res.AnswerID != "" {
 		line += ", answer " + res.AnswerID

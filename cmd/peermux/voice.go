@@ -112,6 +112,7 @@ func inCommands(msg string) string {
 		"read_my_messages with include_seen lists", "peermux inbox --all lists",
 		"ask your user which one it should join, then call set_group", "run peermux group NAME to join one (an agent asks its user first)",
 		"project_root: ", "--project: ",
+		"sessions elsewhere are reached by repo:NAME", "sessions elsewhere are reached from their project's folder, by repo:NAME",
 		"with set_group", "with peermux group",
 		"first, with reply_to_message", "first, with peermux reply",
 		"answer it with reply_to_message", "answer it with peermux reply",

@@ -111,9 +111,21 @@ func TestSeveralErrors(t *testing.T) {
 func TestAskTellsItsNotes(t *testing.T) {
 	var errs bytes.Buffer
 	a := &app{out: io.Discard, err: &errs}
-	err := a.answer(switchboard.AskResult{Notes: []string{"the timeout was cut"}}, nil, nil, false)
-	if !errors.Is(err, coded(exitTimedOut)) || !strings.HasPrefix(errs.String(), "peermux: note: the timeout was cut\n") {
-		t.Errorf("got %v and %q", err, &errs)
+	err := a.answer(switchboard.AskResult{MessageID: "ID", Notes: []string{"the timeout was cut"}}, nil, nil, false)
+	if want := "peermux: note: the timeout was cut\npeermux: no answer yet to ID\n"; !errors.Is(err, coded(exitTimedOut)) || errs.String() != want {
+		t.Errorf("got %v and %q, want %q", err, &errs, want)
+	}
+}
+
+// A status says once that a message was shown.
+func TestStatusWords(t *testing.T) {
+	at := time.Now()
+	for state, want := range map[string]string{"shown": "ID is shown, 0s ago by Stop\n", "answered": "ID is answered, shown 0s ago by Stop\n"} {
+		var out bytes.Buffer
+		a := &app{out: &out, now: func() time.Time { return at }}
+		if err := a.printStatus(switchboard.StatusResult{MessageID: "ID", State: state, ShownAt: &at, Via: "Stop"}); err != nil || out.String() != want {
+			t.Errorf("got %q and %v, want %q", &out, err, want)
+		}
 	}
 }
 
