@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -25,12 +26,23 @@ func (s *Store) backwards(p place, look func(data []byte, all bool) (enough bool
 	defer f.Close() // opened for reading: there is nothing that closing could lose
 	st, err := f.Stat()
 	if err == nil {
-		err = growing(f, st.Size(), look)
+		err = growing(f, st.Size(), func(data []byte, all bool) bool { return look(written(data), all) })
 	}
 	if err != nil {
 		return fmt.Errorf("mailbox: %w", err)
 	}
 	return nil
+}
+
+// written leaves off a last line that is there in part, being written or torn: when it
+// happens to be cut behind a brace it would pass for a record, and its reader for one
+// who is done with the message.
+func written(data []byte) []byte {
+	last := bytes.LastIndexByte(data, '\n') + 1
+	if _, ok := head(data[last:]); ok && !json.Valid(data[last:]) {
+		return data[:last]
+	}
+	return data
 }
 
 func growing(f *os.File, size int64, look func(data []byte, all bool) (enough bool)) error {

@@ -1,6 +1,10 @@
 package mailbox_test
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,5 +59,29 @@ func TestFeedSeen(t *testing.T) {
 	seen("one who came later", late, third, false)
 	if got, err := p.FeedSeen(feed, mailbox.SessionKey("nobody"), mailbox.Item{}); err != nil || got {
 		t.Errorf("a box that is not there: got %v, %v", got, err)
+	}
+}
+
+// Who reads a feed takes no lock of it, so a line may be there in part: whatever part
+// that is, the message comes when it is whole.
+func TestFeedReadWhileItIsWritten(t *testing.T) {
+	p := newPost(t)
+	p.hear(bob, mailbox.FeedOptions{FromStart: true})
+	p.say("alice", "one")
+	p.say("alice", "func two() { if true { return } }")
+	whole, err := os.ReadFile(mailbox.FeedPath(p.home, feed))
+	p.ok(err)
+	journal := p.journal(bob)
+	first := bytes.IndexByte(whole, '\n') + 1
+	for cut := range whole {
+		p.write(bob, journal)
+		p.ok(os.WriteFile(mailbox.FeedPath(p.home, feed), whole[:cut], 0o600))
+		begun := p.hear(bob, mailbox.FeedOptions{})
+		if cut >= first && !strings.HasPrefix(begun, "one") {
+			t.Fatalf("with %d bytes there: %q", cut, begun)
+		}
+		p.ok(os.WriteFile(mailbox.FeedPath(p.home, feed), whole, 0o600))
+		got := strings.TrimSpace(begun + " " + p.hear(bob, mailbox.FeedOptions{}))
+		expect(t, fmt.Sprintf("first with %d bytes there", cut), got, "one func two() { if true { return } }")
 	}
 }
