@@ -103,7 +103,11 @@ func (e *examination) settings(in hookscripts.Inspection) {
 		report(Error, "the registered MCP server program is gone", in.Server)
 	}
 	if clean {
-		e.find(Finding{Severity: OK, Area: in.Client, What: "hooks and MCP server are set up", Evidence: in.HooksFile})
+		evidence := in.HooksFile
+		if in.Plugin {
+			evidence = "the plugin is enabled"
+		}
+		e.find(Finding{Severity: OK, Area: in.Client, What: "hooks and MCP server are set up", Evidence: evidence})
 	}
 }
 

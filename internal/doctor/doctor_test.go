@@ -311,6 +311,10 @@ func TestPluginAndSetup(t *testing.T) {
 	check(t, os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\necho 2.1.328\n"), 0o700))
 	settings := filepath.Join(p.Board.UserHome, ".claude", "settings.json")
 	text := `{"enabledPlugins": {"peermux@peermux": true}, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "exec /old/peermux-hook claude Stop"}]}]}}`
+	check(t, os.WriteFile(settings, []byte(`{"enabledPlugins": {"peermux@peermux": true}}`), 0o600))
+	if f := finds(t, p, OK, "hooks and MCP server are set up"); f.Evidence != "the plugin is enabled" {
+		t.Errorf("got %+v", f)
+	}
 	check(t, os.WriteFile(settings, []byte(text), 0o600))
 	f := finds(t, p, Warning, "hooks are there twice, by setup and by the plugin")
 	if f.Evidence != settings || !strings.HasPrefix(f.Mend, "keep one of the two: peermux setup --remove --client claude") {
