@@ -74,6 +74,9 @@ func (p part) apply(ctx context.Context, e Env, o Options, edit func(userfile.Co
 		if before, err = o.Draft.read(p.path); err == nil {
 			after, err = edit(before)
 		}
+		if err == nil && !after.Equal(before) {
+			err = userfile.Writable(p.path)
+		}
 		if err == nil {
 			o.Draft.write(p.path, before, after)
 		}

@@ -75,6 +75,10 @@ func TestReadOnlyFileStays(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "read-only") || strings.Count(err.Error(), w.claudeSettings()) != 1 {
 		t.Errorf("got %v", err)
 	}
+	_, err = Install(t.Context(), w.Env, Options{Clients: []string{Claude}, DryRun: true, Draft: NewDraft()})
+	if err == nil || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("a dry run says %v", err)
+	}
 	wantSame(t, "the folder", w.tree(), before)
 }
 

@@ -120,7 +120,11 @@ func (s *setup) run(ctx context.Context, a *app, args []string) error {
 		}
 	}
 	if len(s.failed) > 0 {
-		return hinted{err: errors.Join(s.failed...), hint: "mend that and run the command again; what is done already stays as it is"}
+		hint := "mend that and run the command again"
+		if !s.opts.DryRun {
+			hint += "; what is done already stays as it is"
+		}
+		return hinted{err: errors.Join(s.failed...), hint: hint}
 	}
 	return nil
 }

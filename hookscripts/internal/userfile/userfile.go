@@ -101,11 +101,32 @@ func Edit(path string, change func(Content) (Content, error)) (before, after Con
 	return before, after, fmt.Errorf("%s keeps changing; close the programs that write it, and try again", path)
 }
 
+// Writable returns the error with which Edit would refuse to change path for its
+// mode.
+func Writable(path string) error {
+	target, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	_, info, err := read(target)
+	if err != nil {
+		return err
+	}
+	return writable(target, info)
+}
+
+func writable(target string, info fs.FileInfo) error {
+	if info != nil && info.Mode().Perm()&0o200 == 0 {
+		return fmt.Errorf("%s: %w", target, ErrReadOnly)
+	}
+	return nil
+}
+
 // replace puts after in the place of before; it does nothing and returns
 // false when target no longer holds before.
 func replace(target string, info fs.FileInfo, before, after Content) (done bool, err error) {
-	if info != nil && info.Mode().Perm()&0o200 == 0 {
-		return false, fmt.Errorf("%s: %w", target, ErrReadOnly)
+	if err := writable(target, info); err != nil {
+		return false, err
 	}
 	if !after.Exists {
 		now, _, err := read(target)
