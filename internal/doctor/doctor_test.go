@@ -243,6 +243,13 @@ func TestOrphan(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	check(t, syscall.Kill(server.PID, syscall.SIGSTOP))
+	// A signal is sent before it is taken: a server that still runs would see its client end.
+	for stopped := false; !stopped; time.Sleep(10 * time.Millisecond) {
+		check(t, ctx.Err())
+		info, err := proc.Stat(server.PID)
+		check(t, err)
+		stopped = info.State == 'T'
+	}
 	check(t, a.Kill())
 	f := finds(t, p, Warning, "outlived its client")
 	if !strings.HasPrefix(f.Mend, "kill ") {
