@@ -55,13 +55,15 @@ func TestStatus(t *testing.T) {
 	if err := r.SetStatus("s-../../x", "idle", now); !errors.Is(err, registry.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
-	for _, content := range []string{"", "sleeping\n", "idle working\n"} {
+	for _, content := range []string{"", "sleeping\n", "idle working\n", "idle\n\n\n\nworking\n\x00"} {
 		if err := os.WriteFile(filepath.Join(home, "status", "s-x"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := r.Status("s-x"); got != registry.Unknown {
 			t.Errorf("%q: got %q", content, got)
 		}
+		set("waiting", now)
+		want("waiting", now)
 	}
 	if err := errors.Join(r.RemoveStatus("s-x"), r.RemoveStatus("s-x")); err != nil {
 		t.Error(err)

@@ -267,8 +267,8 @@ func WriteFile(path string, data []byte) error {
 	return nil
 }
 
-// Stamp writes data over the start of the file at path, which is created when it is
-// missing, and gives it the time at, all under the file's lock. It does nothing when
+// Stamp writes data over the file at path, which is created when it is missing, cuts
+// off what is longer, and gives it the time at, all under the file's lock. It does nothing when
 // stays says that what is there, so long and of that time, is to stay.
 func Stamp(path string, data []byte, at time.Time, stays func(size int64, last time.Time) bool) (err error) {
 	fd, st, err := open(path, os.O_RDWR|os.O_CREATE)
@@ -292,6 +292,9 @@ func Stamp(path string, data []byte, at time.Time, stays func(size int64, last t
 	})
 	if err == nil && n < len(data) {
 		err = unix.ENOSPC
+	}
+	if err == nil && st.Size > int64(n) {
+		err = ignoringEINTR(func() error { return unix.Ftruncate(fd, int64(n)) })
 	}
 	if err != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: err}
