@@ -242,6 +242,11 @@ func TestOrphan(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	t.Cleanup(func() {
+		if proc.Alive(server.ID()) { // the test failed, and a stopped server never ends by itself
+			_ = syscall.Kill(server.PID, syscall.SIGKILL) // it may have ended since
+		}
+	})
 	check(t, syscall.Kill(server.PID, syscall.SIGSTOP))
 	// A signal is sent before it is taken: a server that still runs would see its client end.
 	for stopped := false; !stopped; time.Sleep(10 * time.Millisecond) {
