@@ -107,6 +107,9 @@ func (in input) Read(p []byte) (int, error) {
 type output int
 
 func (d output) Write(p []byte) (int, error) {
+	if d.unread() {
+		return 0, os.ErrClosed
+	}
 	done := 0
 	for done < len(p) {
 		n, err := unix.Write(int(d), p[done:])
@@ -123,4 +126,12 @@ func (d output) Write(p []byte) (int, error) {
 		}
 	}
 	return done, nil
+}
+
+// unread reports whether the descriptor is the null device. Go's runtime opens that
+// where a client has closed one, and what is written there nobody reads.
+func (d output) unread() bool {
+	var st, null unix.Stat_t
+	return unix.Fstat(int(d), &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR &&
+		unix.Stat(os.DevNull, &null) == nil && st.Rdev == null.Rdev
 }

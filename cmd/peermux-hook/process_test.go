@@ -191,6 +191,12 @@ func TestBrokenOutput(t *testing.T) {
 	w := newWorld(t)
 	id := w.send("the message")
 	for _, event := range []string{"PreToolUse", "Stop", "SessionStart", "FileChanged"} {
+		closed := w.command("claude", event, `,"file_path":"/x/bell"`)
+		hook := strings.Join(closed.Args, " ")
+		closed.Path, closed.Args = "/bin/sh", []string{"sh", "-c", "exec " + hook + " >&- 2>&-"}
+		if err := closed.Run(); err != nil {
+			t.Errorf("%s, closed: %v", event, err)
+		}
 		r, broken, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
