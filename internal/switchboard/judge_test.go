@@ -74,6 +74,9 @@ func TestForesee(t *testing.T) {
 		{"woken by the client", with(func(p *prospect) { p.wake = result(wake.Native) }), Woken},
 		{"woken by keys", with(func(p *prospect) { p.wake = result(wake.Submitted) }), Woken},
 		{"woken without hooks", with(func(p *prospect) { p.hooks, p.wake = false, result(wake.Submitted) }), Woken},
+		{"woken, and before its first hook", with(func(p *prospect) {
+			p.hooks, p.status, p.wake = false, registry.Working, result(wake.Submitted)
+		}), Woken},
 		{"a draft", with(func(p *prospect) { p.wake = result(wake.Held) }), Held},
 		{"typed, no turn seen", with(func(p *prospect) { p.wake = result(wake.TypedNotSubmitted) }), Held},
 		{"no way to wake it", with(func(p *prospect) { p.wake = result(wake.NoRoute) }), NextTurn},

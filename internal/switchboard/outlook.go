@@ -42,11 +42,13 @@ func foresee(p prospect) (outlook, why string) {
 		return ShownSoon, p.name + " is waiting for an answer to a question of its own and sees mail when that wait ends"
 	case p.status == registry.Working && p.hooks:
 		return ShownSoon, p.name + " is working; its hooks show the message at its next tool call or at the end of its turn"
+	case woken(p.wake): // whose hooks may be about to run for the first time
+		return Woken, p.name + " was idle and has been woken"
 	case p.headless && !p.hooks:
 		return NoReader, p.name + " is a headless run without hooks; it sees mail only if it calls read_my_messages before it ends"
 	case p.status == registry.Working:
 		return Held, p.name + " is working, but no peermux hook has run in it: it sees mail only when it calls read_my_messages; peermux doctor tells what is missing"
-	case p.status == registry.Waiting && !woken(p.wake):
+	case p.status == registry.Waiting:
 		return Held, p.name + " is waiting for its user" + inBrackets(p.waitsFor) + "; the message is shown after that"
 	}
 	return foreseeIdle(p)
@@ -59,8 +61,6 @@ func foreseeIdle(p prospect) (outlook, why string) {
 		later = ", and no peermux hook has run in it: it sees the message only when it calls read_my_messages"
 	}
 	switch {
-	case woken(p.wake):
-		return Woken, p.name + " was idle and has been woken"
 	case p.low:
 		return NextTurn, p.name + " is not woken for urgency low" + later
 	case p.noWake:
