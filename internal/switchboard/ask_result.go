@@ -69,8 +69,10 @@ func (v *vigil) next(q *inquiry) string {
 		"":           "the question is kept",
 		askCancelled: "the wait was cancelled",
 	}[q.state]
+	answer := "Its answer will come"
 	switch q.ended {
 	case turnEnded:
+		answer = "What it still answers comes"
 		state = name + "'s turn has ended without an answer; read_session shows what it said"
 	case heldBack:
 		why := "it is waiting for its user"
@@ -81,6 +83,6 @@ func (v *vigil) next(q *inquiry) string {
 	case elsewhere:
 		state = name + " sent you a plain message during the wait, which has been shown to you as mail"
 	}
-	return fmt.Sprintf("%s. Its answer will come to you as mail and name message %s; do not ask again. "+
-		"To make sure that it is owed, send_message with task: true and reply_to: %q", state, q.id, q.id)
+	return fmt.Sprintf("%s. %s to you as mail, in reply to message %s; do not ask again. "+
+		"To make sure that it is owed, send_message with task: true and reply_to: %q", state, answer, q.id, q.id)
 }

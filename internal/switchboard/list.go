@@ -157,10 +157,10 @@ func (b *Board) locksOf(e registry.Entry, cache map[string]map[string][]mailbox.
 }
 
 // otherPanes lists the tmux panes under a project root in which no session that
-// peermux knows runs. Without tmux there are none.
+// peermux knows runs, but for the one of who asks. Without tmux there are none.
 func (b *Board) otherPanes(ctx context.Context, root string, live []registry.Entry) []TmuxPane {
 	type place struct{ socket, pane string }
-	taken := map[place]bool{}
+	taken := map[place]bool{{tmux.SocketOf(b.Env("TMUX")), b.Env("TMUX_PANE")}: true}
 	sockets := tmux.Sockets(b.Env)
 	for _, e := range live {
 		if e.Tmux != nil {
