@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,13 +41,14 @@ func run() int {
 		return 0 // whatever a client or an older installer passes, it must not fail
 	}
 	start := time.Now()
-	go watch(start.Add(limit))
+	text := waking{output: output(unix.Stderr)}
+	go watch(start.Add(limit), &text)
 	return hookrun.Run(hookrun.Call{
 		Client: os.Args[1],
 		Event:  os.Args[2],
 		Stdin:  input{fd: unix.Stdin, until: start.Add(stdinLimit)},
 		Stdout: output(unix.Stdout),
-		Stderr: output(unix.Stderr),
+		Stderr: &text,
 		Env:    os.Getenv,
 		Now:    time.Now,
 		PID:    os.Getpid(),
@@ -55,8 +57,11 @@ func run() int {
 
 // watch ends a run that hangs. A Go timer would start the runtime's poller at every
 // run; this goroutine starts when the other one hangs in the kernel, and waits there.
-func watch(end time.Time) {
+func watch(end time.Time, text *waking) {
 	for wait(nil, end) == nil {
+	}
+	if text.out.Load() {
+		os.Exit(hookrun.Wakes)
 	}
 	os.Exit(0)
 }
@@ -126,6 +131,19 @@ func (d output) Write(p []byte) (int, error) {
 		}
 	}
 	return done, nil
+}
+
+// waking is the text of a FileChanged hook. Once it is out it may be recorded as shown,
+// and Claude Code drops it unless the run ends as one that wakes.
+type waking struct {
+	output
+	out atomic.Bool
+}
+
+func (w *waking) Write(p []byte) (int, error) {
+	n, err := w.output.Write(p)
+	w.out.Store(err == nil)
+	return n, err
 }
 
 // unread reports whether the descriptor is the null device. Go's runtime opens that

@@ -259,6 +259,44 @@ func TestHeldLock(t *testing.T) {
 	}
 }
 
+// TestHeldLockBehindTheText: a bell whose text is out wakes, whatever holds it then:
+// with exit code 0 the client would drop a text that may be recorded as shown.
+func TestHeldLockBehindTheText(t *testing.T) {
+	w := newWorld(t)
+	id := w.send("the message")
+	r, stderr := fullPipe(t)
+	cmd := w.command("claude", "FileChanged", `,"file_path":"/x/bell"`)
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stderr.Close()
+	waitFor(t, func() bool {
+		state, err := w.mail.State(box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it, _ := state.Item(id)
+		return it.Claimed
+	})
+	f, err := os.Open(mailbox.JournalPath(w.home, box))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil || !strings.Contains(string(text), "the message") {
+		t.Errorf("got %d bytes, %v", len(text), err)
+	}
+	_ = cmd.Wait() // its exit code is what counts
+	if code := cmd.ProcessState.ExitCode(); code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestHugePayload: a tool input of megabytes goes by. (Package hookrun measures
 // ten of them; here the race detector and a busy machine have their part of the
 // second that stdin is given.)

@@ -37,8 +37,8 @@ import (
 	"peermux/registry"
 )
 
-// wakes is the exit code by which a FileChanged hook wakes Claude Code.
-const wakes = 2
+// Wakes is the exit code by which a FileChanged hook wakes Claude Code.
+const Wakes = 2
 
 // Call is one firing of a hook.
 type Call struct {

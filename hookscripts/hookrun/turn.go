@@ -222,7 +222,7 @@ func (h *hook) bell() (int, error) {
 	if !sent {
 		return 0, err
 	}
-	return wakes, err
+	return Wakes, err
 }
 
 // nativeWake reports whether the person lets peers wake a session by its client.
