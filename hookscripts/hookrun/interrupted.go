@@ -167,16 +167,21 @@ func inTurn(s mailbox.Shown, began, ended time.Time) bool {
 }
 
 // lastInterruption finds the last line of a transcript's end that says that the
-// person has interrupted the turn.
+// person has interrupted the turn. Other lines may have its words, in what somebody
+// says.
 func lastInterruption(end []byte) (at time.Time, ok bool) {
-	i := bytes.LastIndex(end, []byte(interruption))
-	if i < 0 {
-		return time.Time{}, false
+	for i := bytes.LastIndex(end, []byte(interruption)); i >= 0; i = bytes.LastIndex(end, []byte(interruption)) {
+		start := bytes.LastIndexByte(end[:i], '\n') + 1
+		line, _, _ := bytes.Cut(end[start:], []byte{'\n'})
+		if at, ok := interruptedAt(line); ok {
+			return at, true
+		}
+		end = end[:start]
 	}
-	line := end[bytes.LastIndexByte(end[:i], '\n')+1:]
-	if n := bytes.IndexByte(line, '\n'); n >= 0 {
-		line = line[:n]
-	}
+	return time.Time{}, false
+}
+
+func interruptedAt(line []byte) (at time.Time, ok bool) {
 	var said struct {
 		Type      string    `json:"type"`
 		Timestamp time.Time `json:"timestamp"`
@@ -187,7 +192,7 @@ func lastInterruption(end []byte) (at time.Time, ok bool) {
 		} `json:"message"`
 	}
 	if json.Unmarshal(line, &said) != nil || said.Type != "user" || len(said.Message.Content) == 0 {
-		return time.Time{}, false // the words occur in something else
+		return time.Time{}, false
 	}
 	return said.Timestamp, strings.HasPrefix(said.Message.Content[0].Text, interruption)
 }

@@ -31,6 +31,8 @@ func TestLastInterruption(t *testing.T) {
 		{"at the very end", escapedLine, escaped, true},
 		{"the model's words", quotedInReply + "\n", time.Time{}, false},
 		{"the person's words", quotedByUser + "\n", time.Time{}, false},
+		{"one that is quoted after it", escapedLine + "\n" + quotedByUser + "\n" + quotedInReply + "\n", escaped, true},
+		{"one that is quoted in a torn line after it", escapedLine + "\n" + quotedByUser[:110], escaped, true},
 		{"a torn line", refusedLine[40:], time.Time{}, false},
 	}
 	for _, tt := range tests {
