@@ -68,7 +68,7 @@ func (h *hook) giveBack(open bool) error {
 	gone := open && h.Event == "UserPromptSubmit" && !answered(turn, began)
 	for box, items := range boxes {
 		lost := slices.DeleteFunc(items, func(it mailbox.Item) bool {
-			return lastShown(it).At.Before(since) || !gone && bytes.Contains(turn, []byte(it.ID))
+			return lastShown(it).At.Before(since) || !gone && reached(turn, it.ID, began)
 		})
 		err = errors.Join(err, h.mail.Unshown(box, h.in.SessionID, lost))
 	}
@@ -122,6 +122,17 @@ func lastShown(it mailbox.Item) (last mailbox.Shown) {
 		last = it.Shown[n-1]
 	}
 	return last
+}
+
+// reached reports whether the transcript of a turn has what was shown of a message.
+// Lines of an earlier turn, which was taken back, may have it as well.
+func reached(turn []byte, id string, began time.Time) bool {
+	i := bytes.LastIndex(turn, []byte(id))
+	if i < 0 {
+		return false
+	}
+	at := firstTime(turn[bytes.LastIndexByte(turn[:i], '\n')+1:])
+	return at.IsZero() || at.After(began)
 }
 
 // answered reports whether a turn has left anything of the model's in the

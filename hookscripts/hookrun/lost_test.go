@@ -130,6 +130,32 @@ func TestManyPagesLost(t *testing.T) {
 	}
 }
 
+// A turn that Claude took back leaves what it was shown in the transcript. When the
+// next prompt's hook is killed, a tool's hook shows that once more, and it may be
+// dropped there: the old lines do not say that it has arrived.
+func TestLostAfterATurnThatWasTakenBack(t *testing.T) {
+	l := newLossy(t, 3)
+	for _, id := range l.page("UserPromptSubmit") {
+		l.writes(`{"type":"attachment","attachment":"id ` + id + `"`)
+	}
+	l.page("UserPromptSubmit")
+	journal := mailbox.JournalPath(l.home, mailbox.SessionKey(session))
+	given, _, _ := strings.Cut(l.reads(journal), `{"t":"claim","id":"`+l.sent[0]+`","claim":"`+l.lastClaim())
+	l.puts(journal, given)
+	l.writes(`{"type":"assistant"`)
+	l.want("a tool", l.page("PreToolUse"), maybe(l.sent))
+	l.escape()
+	l.want("what was dropped", l.page("UserPromptSubmit"), maybe(l.sent))
+}
+
+// lastClaim is the token of the box's latest claim.
+func (l *lossy) lastClaim() string {
+	journal := l.reads(mailbox.JournalPath(l.home, mailbox.SessionKey(session)))
+	_, token, _ := strings.Cut(journal[strings.LastIndex(journal, `{"t":"claim"`):], `"claim":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	return token
+}
+
 // A session that is killed, or left by /clear, while lost pages still wait.
 func TestManyPagesLostThenKilled(t *testing.T) {
 	l := newLossy(t, 30)
