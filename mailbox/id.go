@@ -36,22 +36,23 @@ func makeID(now time.Time, random [idLen - timeLen]byte) string {
 	return string(id[:])
 }
 
-// nextID is an id greater than last, whatever the clock says.
+// nextID is an id greater than last, whatever the clock says. Other boxes may know
+// the same last id, so it is not just the next one: its random bits are its own.
 func nextID(now time.Time, last string) string {
 	id := NewID(now)
 	if id > last || !ValidID(last) {
 		return id
 	}
-	next := []byte(last)
+	next := []byte(last[:timeLen])
 	for i := len(next) - 1; i >= 0; i-- {
 		v := digit(next[i])
 		if v < 31 {
 			next[i] = alphabet[v+1]
-			return string(next)
+			return string(next) + id[timeLen:]
 		}
 		next[i] = alphabet[0]
 	}
-	return id // last was the greatest id of all: order is lost, uniqueness is not
+	return id // last was of the greatest time of all: order is lost, uniqueness is not
 }
 
 // CompletionID is the id of the one message that closes a task. It follows from

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -359,4 +360,20 @@ func TestLooseModesAreTightened(t *testing.T) {
 			t.Errorf("%s: %v", dir, info.Mode())
 		}
 	}
+}
+
+// Two boxes that know the same message, and a clock that was set back since: the ids
+// that both give are their own all the same.
+func TestIDsAreUniqueWhenTheClockIsSetBack(t *testing.T) {
+	p := newPost(t)
+	p.send(bob, "one")
+	p.ok(p.Move(bob, carol))
+	p.ok(p.Revive(bob))
+	p.clock.jump(-time.Hour)
+	first, second := p.send(bob, "two"), p.send(carol, "three")
+	if first == second {
+		t.Errorf("two messages are %s", first)
+	}
+	p.ok(p.Move(bob, carol))
+	expect(t, "both", p.take(carol, mailbox.ClaimOptions{}), "one three two")
 }
