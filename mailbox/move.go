@@ -270,7 +270,8 @@ func (st *State) cargo(there *State) map[string]bool {
 	goes := map[string]bool{}
 	for _, it := range st.Items {
 		had, twice := there.Item(it.ID)
-		if it.MovedTo == st.MovedTo && it.moveID == st.moveID && st.MovedTo != "" && (!twice || had.MovedTo != "") {
+		again := it.unshown() && len(had.Shown) > 0 // it was shown there in an earlier round
+		if it.MovedTo == st.MovedTo && it.moveID == st.moveID && st.MovedTo != "" && (!twice || had.MovedTo != "" || again) {
 			goes[it.ID] = true
 		}
 	}

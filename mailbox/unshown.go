@@ -29,7 +29,10 @@ func (s *Store) Unshown(key, reader string, items []Item) error {
 		var buf bytes.Buffer
 		for _, was := range items {
 			is, here := st.Item(was.ID)
-			if here && (is.MovedTo != "" || is.Answered != "" || is.Closed != "" || lastShown(is, t.p, reader) != lastShown(was, t.p, reader)) {
+			if _, is, err = s.pursue(t.p, is); err != nil {
+				return false, err
+			}
+			if here && (is.MovedTo != "" || is.Answered != "" || is.Closed != "" || !stands(lastShown(is, t.p, reader), lastShown(was, t.p, reader))) {
 				continue
 			}
 			n := note{T: recUnshown, ID: was.ID, At: t.s.stamp()}
@@ -44,6 +47,10 @@ func (s *Store) Unshown(key, reader string, items []Item) error {
 		return true, t.write(buf.Bytes())
 	})
 }
+
+// stands reports whether a showing is still the last one, in a box that may know of an
+// earlier one only, from before the message went along.
+func stands(is, was Shown) bool { return is == was || !is.At.IsZero() && is.At.Before(was.At) }
 
 // lastShown is how a message was shown last, in a repository's box to this reader.
 func lastShown(it Item, p place, reader string) (last Shown) {

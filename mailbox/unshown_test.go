@@ -87,6 +87,35 @@ func TestUnshownAfterCompactionAndMove(t *testing.T) {
 	p.pending(carol, 0)
 }
 
+// A session that is left with /clear and resumed, to and fro: a message is lost in the
+// box where it was shown, and waits where the session is now, whatever that box knows
+// of it from before.
+func TestUnshownAfterARoundTrip(t *testing.T) {
+	p := newPost(t)
+	id := p.send(bob, "one")
+	p.ok(p.Move(bob, carol))
+	expect(t, "where it went", p.take(carol, mailbox.ClaimOptions{}), "one")
+	lost := p.seen(carol, id)
+	p.ok(p.Move(carol, bob))
+	p.ok(p.Unshown(carol, "carol", lost)) // a hook that comes after the move
+	p.ok(p.Unshown(carol, "carol", lost))
+	p.pending(bob, 1)
+	p.ok(p.Move(bob, carol)) // which has shown it before
+	expect(t, "there again", p.take(carol, mailbox.ClaimOptions{}), "one?")
+
+	p.ok(p.Move(carol, bob))
+	p.clock.jump(time.Second)
+	p.ok(p.Unshown(bob, "bob", p.seen(carol, id)))
+	expect(t, "in the first box", p.take(bob, mailbox.ClaimOptions{}), "one?")
+	lost = p.seen(bob, id)
+	p.ok(p.Move(bob, carol))
+	p.clock.jump(time.Second)
+	p.ok(p.Unshown(bob, "bob", lost)) // carol knows of an earlier showing
+	expect(t, "after the later one was lost", p.take(carol, mailbox.ClaimOptions{}), "one?")
+	p.ok(p.Unshown(bob, "bob", lost)) // it has been shown since
+	p.pending(carol, 0)
+}
+
 // What is put there anew still comes before what is younger.
 func TestUnshownKeepsTheOrder(t *testing.T) {
 	p := newPost(t)
