@@ -120,7 +120,10 @@ func CheckHome(path string) error {
 		return err
 	}
 	ours := func(e fs.DirEntry) bool {
-		return slices.Contains([]string{"boxes", "sessions", "drops", "gateway", "groups.json", "wake.toml"}, e.Name())
+		if e.IsDir() { // /proc has a file named locks
+			return slices.Contains([]string{"boxes", "sessions", "drops", "gateway", "locks"}, e.Name())
+		}
+		return e.Name() == "groups.json" || e.Name() == "wake.toml"
 	}
 	if len(entries) > 0 && !slices.ContainsFunc(entries, ours) {
 		return unsafePath(path, "others may enter it, and what it holds is not peermux's", "point PEERMUX_HOME at a folder of its own")

@@ -267,16 +267,24 @@ func TestCheckHome(t *testing.T) {
 		refused bool
 	}{
 		{"", 0o755, false},
-		{"boxes", 0o755, false},
+		{"boxes/", 0o755, false},
+		{"locks/", 0o755, false}, // all that setup leaves
+		{"locks", 0o755, true},   // as in /proc
 		{"wake.toml", 0o755, false},
-		{"src", 0o755, true},
-		{"src", 0o700, false},
+		{"src/", 0o755, true},
+		{"src/", 0o700, false},
 	} {
 		dir := filepath.Join(t.TempDir(), "home")
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, tt.holds), 0o700), os.Chmod(dir, tt.mode)); err != nil {
+		err := os.Mkdir(dir, 0o700)
+		if folder, ok := strings.CutSuffix(tt.holds, "/"); ok {
+			err = errors.Join(err, os.Mkdir(filepath.Join(dir, folder), 0o700))
+		} else if tt.holds != "" {
+			err = errors.Join(err, os.WriteFile(filepath.Join(dir, tt.holds), nil, 0o600))
+		}
+		if err := errors.Join(err, os.Chmod(dir, tt.mode)); err != nil {
 			t.Fatal(err)
 		}
-		err := private.CheckHome(dir)
+		err = private.CheckHome(dir)
 		if errors.Is(err, private.ErrUnsafe) != tt.refused || err != nil && !tt.refused {
 			t.Errorf("mode %o with %q: %v", tt.mode, tt.holds, err)
 		}
