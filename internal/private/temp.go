@@ -62,4 +62,3 @@ func Sweep(dir string) error {
 	}
 	return errors.Join(errs...)
 }
-
