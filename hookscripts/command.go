@@ -21,7 +21,8 @@ func (e Env) command(client, event string) string {
 	return fmt.Sprintf("[ -x %s ] || exit 0; export %s; exec %s %s %s", hook, set, hook, client, event)
 }
 
-// ShellQuote quotes what a shell, of whatever make, might read otherwise.
+// ShellQuote quotes what a shell, of whatever make, might read otherwise. Backslashes
+// stand outside the quotes, since fish reads some of those inside.
 func ShellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("/._+:@%-", r)
@@ -29,7 +30,7 @@ func ShellQuote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "'" + strings.NewReplacer("'", `'\''`, `\`, `'\\'`).Replace(s) + "'"
 }
 
 // isOurs tells our hooks by the program's name, as a word or at the end of a

@@ -26,7 +26,7 @@ func shells(t *testing.T) []string {
 
 func TestCommandRunsTheHook(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"plain", "with blank", "quo'te", `dol$lar "q" \b`, "日本"} {
+	for _, dir := range []string{"plain", "with blank", "quo'te", `dol$lar "q" \b`, `back\\slash's\`, "日本"} {
 		for _, home := range []string{"", "/peer mux/h'ome"} {
 			w := newWorld(t)
 			moved := filepath.Join(w.home, dir)
