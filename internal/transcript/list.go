@@ -273,10 +273,12 @@ func resumeCommand(c *Conversation) string {
 	return "cd " + shellQuote(c.CWD) + " && " + command
 }
 
+// shellQuote leaves backslashes outside the quotes, since fish reads some of those
+// inside.
 func shellQuote(s string) string {
 	for i := range len(s) {
 		if !isAlnum(s[i]) && strings.IndexByte("/._-+@:,", s[i]) < 0 {
-			return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+			return "'" + strings.NewReplacer("'", `'\''`, `\`, `'\\'`).Replace(s) + "'"
 		}
 	}
 	return s

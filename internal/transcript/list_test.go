@@ -165,6 +165,7 @@ func TestTitlesAndPromptsAreHarmless(t *testing.T) {
 func TestShellQuote(t *testing.T) {
 	for in, want := range map[string]string{
 		"/home/dev/a": "/home/dev/a", "/a b": "'/a b'", "/it's": `'/it'\''s'`, "/$(x)": "'/$(x)'",
+		`/a\';x`: `'/a'\\''\'';x'`,
 	} {
 		if got := shellQuote(in); got != want {
 			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
