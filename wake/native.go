@@ -52,9 +52,9 @@ func (a *attempt) bell(ctx context.Context) (Result, bool) {
 			return Result{Outcome: Held, Route: routeBell,
 				Reason: waiting(a.status.WaitingFor) + "; its bell was rung, and Claude shows the mail after that"}, true
 		}
-		answered := await(ctx, until.Sub(rung), lookEvery, func() bool { return a.hasShown(before, rung) })
-		reached = reached || answered || a.shownSince(rung)
-		if !answered || a.left().broadcasts == 0 {
+		settled := await(ctx, until.Sub(rung), lookEvery, func() bool { return a.isOver(before, rung) })
+		reached = reached || a.shownSince(rung)
+		if !settled || a.left().broadcasts == 0 {
 			break
 		}
 	}
@@ -62,15 +62,25 @@ func (a *attempt) bell(ctx context.Context) (Result, bool) {
 		a.rec.land(a.from, a.Now())
 		return Result{Outcome: Native, Route: routeBell}, true
 	}
+	if now, err := a.Waker.unshown(a.entry, a.config); err == nil && now.none() {
+		return Result{Outcome: NotNeeded, Reason: nothingUnshown}, true
+	}
 	return Result{Outcome: Failed, Route: routeBell,
 		Reason: fmt.Sprintf("the bell was rung, and no mail was shown within %v", bellWithin)}, false
 }
 
-// hasShown reports whether anything was shown since, when before was what waited.
-func (a *attempt) hasShown(before unshown, since time.Time) bool {
-	now := a.left()
-	return now.none() || now.mail < before.mail || now.broadcasts < before.broadcasts ||
-		a.Store.FeedsShownSince(a.entry.Box, since)
+// isOver reports whether anything was shown since, when before was what waited, or
+// nothing waits any more: it may also have been withdrawn, or gone along to another box.
+func (a *attempt) isOver(before unshown, since time.Time) bool {
+	switch now, err := a.Waker.unshown(a.entry, a.config); {
+	case err != nil:
+		return false
+	case now.none():
+		return true
+	case now.mail < before.mail || now.broadcasts < before.broadcasts:
+		return a.shownSince(since)
+	}
+	return a.Store.FeedsShownSince(a.entry.Box, since)
 }
 
 // bellMissing says why the session's client does not watch its bell, or "". Only a

@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -301,5 +302,45 @@ func TestQueueForBroadcasts(t *testing.T) {
 	}
 	if n := strings.Count(r.file("queued"), "--thread"); n != 2 {
 		t.Errorf("codex was run with %s", r.file("queued"))
+	}
+}
+
+// What waited may also go without having been shown; that is no wake.
+func TestBellThatNobodyAnswers(t *testing.T) {
+	feed := mailbox.FeedProject(shop)
+	other := mailbox.SessionKey("after /clear")
+	for _, tt := range []struct {
+		name  string
+		waits int
+		do    func(r *rig, broadcast string) error
+		want  Outcome
+	}{
+		{"the broadcast is withdrawn", 1, func(r *rig, id string) error { return r.waker.Store.Retract(feed, id) }, NotNeeded},
+		{"the box goes on elsewhere", 1, func(r *rig, _ string) error { return r.waker.Store.Move(r.entry.Box, other) }, NotNeeded},
+		{"one of two is withdrawn", 2, func(r *rig, id string) error { return r.waker.Store.Retract(feed, id) }, Failed},
+		{"the feed cannot be read", 1, func(r *rig, _ string) error {
+			path := mailbox.FeedPath(r.waker.Home, feed)
+			return errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700))
+		}, Failed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := idle(t, "claude")
+			r.waker.Mode = ModeNative
+			r.hooked(false)
+			r.allow("high")
+			r.reads(feed)
+			var id string
+			for range tt.waits {
+				id = r.broadcast(feed, "peer", "high")
+			}
+			r.listens(1, func() error { return tt.do(r, id) })
+			if got := r.wake(); got.Outcome != tt.want {
+				t.Errorf("got %+v, want %s", got, tt.want)
+			}
+			if n := len(r.waker.Landings(r.entry.Box)); n != 0 {
+				t.Errorf("%d wakes count as landed", n)
+			}
+		})
 	}
 }
