@@ -65,10 +65,13 @@ func (h *hook) giveBack(open bool) error {
 		_, whole, _ := bytes.Cut(turn, []byte{'\n'})
 		since = firstTime(whole)
 	}
-	gone := open && h.Event == "UserPromptSubmit" && !answered(turn, began)
+	var arrived map[string]bool
+	if gone := open && h.Event == "UserPromptSubmit" && !answered(turn, began); !gone {
+		arrived = reached(turn, boxes, began)
+	}
 	for box, items := range boxes {
 		lost := slices.DeleteFunc(items, func(it mailbox.Item) bool {
-			return lastShown(it).At.Before(since) || !gone && reached(turn, it.ID, began)
+			return lastShown(it).At.Before(since) || arrived[it.ID]
 		})
 		err = errors.Join(err, h.mail.Unshown(box, h.in.SessionID, lost))
 	}
@@ -124,15 +127,42 @@ func lastShown(it mailbox.Item) (last mailbox.Shown) {
 	return last
 }
 
-// reached reports whether the transcript of a turn has what was shown of a message.
-// Lines of an earlier turn, which was taken back, may have it as well.
-func reached(turn []byte, id string, began time.Time) bool {
-	i := bytes.LastIndex(turn, []byte(id))
-	if i < 0 {
-		return false
+// reached tells of which messages the transcript of a turn has what was shown. Lines of
+// an earlier turn, which was taken back, may have it as well. The transcript is long,
+// the messages may be many, and a client soon ends a hook, so it is read once for all.
+func reached(turn []byte, boxes map[string][]mailbox.Item, began time.Time) map[string]bool {
+	wanted, found := map[string]bool{}, map[string]bool{}
+	for _, items := range boxes {
+		for _, it := range items {
+			wanted[it.ID] = true
+		}
 	}
-	at := firstTime(turn[bytes.LastIndexByte(turn[:i], '\n')+1:])
-	return at.IsZero() || at.After(began)
+	for len(turn) > 0 {
+		line, rest, _ := bytes.Cut(turn, []byte{'\n'})
+		if names := named(line, wanted); len(names) > 0 {
+			if at := firstTime(turn); at.IsZero() || at.After(began) {
+				for _, id := range names {
+					found[id] = true
+				}
+			}
+		}
+		turn = rest
+	}
+	return found
+}
+
+// named lists which of the wanted ids a line names.
+func named(line []byte, wanted map[string]bool) (names []string) {
+	const idLen = 26 // digits and capitals, see mailbox.NewID
+	run := 0
+	for i, c := range line {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {
+			run = 0
+		} else if run++; run >= idLen && wanted[string(line[i+1-idLen:i+1])] {
+			names = append(names, string(line[i+1-idLen:i+1]))
+		}
+	}
+	return names
 }
 
 // answered reports whether a turn has left anything of the model's in the
