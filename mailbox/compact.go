@@ -72,10 +72,7 @@ func (t *tx) compact() (done bool, err error) {
 		return false, err
 	}
 	parts := t.divide(v)
-	if err := t.setAside(parts.bad); err != nil {
-		return false, err
-	}
-	if err := t.replace(parts.file(t.s.stamp(), lastID(t.idx, v.data), t.p.feed)); err != nil {
+	if err := t.replace(parts.file(t.s.stamp(), lastID(t.idx, v.data), t.p.feed), parts.bad); err != nil {
 		return false, fmt.Errorf("mailbox: compact: %w", err)
 	}
 	return true, nil
@@ -165,7 +162,7 @@ func lastID(x *index, data []byte) string {
 	return max(string(x.maxID), newest(data), noID)
 }
 
-// setAside adds the lines that are no records to journal.bad.
+// setAside adds the lines that are no records to journal.bad: all of them or nothing.
 func (t *tx) setAside(bad []byte) error {
 	if len(bad) == 0 {
 		return nil
@@ -174,7 +171,12 @@ func (t *tx) setAside(bad []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(bad)
+	st, err := f.Stat()
+	if err == nil {
+		if _, err = f.Write(bad); err != nil {
+			err = errors.Join(err, f.Truncate(st.Size()))
+		}
+	}
 	return errors.Join(err, f.Close())
 }
 
@@ -187,8 +189,9 @@ func badPath(p place) string {
 }
 
 // replace puts data in the journal's place, durably, and removes what a crashed
-// compaction of this journal left behind.
-func (t *tx) replace(data []byte) error {
+// compaction of this journal left behind. The bad lines are set aside once data is on
+// disk: on a full one compaction fails at each write, and would add them each time.
+func (t *tx) replace(data, bad []byte) error {
 	dir, name := filepath.Split(t.p.path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -211,6 +214,9 @@ func (t *tx) replace(data []byte) error {
 		err = private.Sync(f)
 	}
 	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = t.setAside(bad)
+	}
 	if err == nil {
 		err = os.Rename(tmp, t.p.path)
 	}

@@ -2,7 +2,9 @@ package mailbox_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -291,4 +293,29 @@ func TestBoxesListsTheReadable(t *testing.T) {
 		t.Errorf("gc: %v", err)
 	}
 	p.pending(alice, 1)
+}
+
+// A compaction that fails, as on a full disk, is tried again at each write. It sets
+// nothing aside each time.
+func TestFailedCompactionSetsNothingAside(t *testing.T) {
+	p := newPost(t)
+	p.write(alice, "no record\n")
+	p.send(alice, "one")
+	dir := filepath.Dir(mailbox.JournalPath(p.home, alice))
+	blocked := filepath.Join(dir, ".journal.jsonl.tmp-1-000000000000")
+	p.ok(os.MkdirAll(filepath.Join(blocked, "x"), 0o700)) // cannot be removed as a file
+	for range 3 {
+		if err := p.Compact(alice); err == nil {
+			t.Fatal("it did not fail")
+		}
+	}
+	if bad, err := os.ReadFile(filepath.Join(dir, "journal.bad")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("set aside: %q, %v", bad, err)
+	}
+	p.ok(os.RemoveAll(blocked))
+	p.ok(p.Compact(alice))
+	bad, err := os.ReadFile(filepath.Join(dir, "journal.bad"))
+	p.ok(err)
+	expect(t, "set aside", string(bad), "no record\n")
+	expect(t, "waits", p.show(alice), "one")
 }
