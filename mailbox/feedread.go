@@ -196,8 +196,8 @@ func newest(data []byte) string {
 }
 
 // FeedSeen reports whether a reader was shown a feed's message, in this box or in one
-// that it goes on for, and has not lost it. A compaction forgets how a place moved on; what cannot be told
-// any more counts as not seen.
+// that it goes on for, and has not lost it. A compaction forgets how a place moved on;
+// what cannot be told any more counts as not seen.
 func (s *Store) FeedSeen(feed, readerBox string, it Item) (bool, error) {
 	boxes, err := s.Lineage(readerBox)
 	for _, box := range boxes {
@@ -212,36 +212,45 @@ func (s *Store) FeedSeen(feed, readerBox string, it Item) (bool, error) {
 		if i := x.find(it.ID); i >= 0 && !x.entries[i].shown {
 			return false, nil // it was lost, and waits
 		}
-		if x.saw(feed, it) {
+		v, boxErr := s.peek(p, true)
+		if boxErr != nil {
+			return false, boxErr
+		}
+		if v.saw(feed, it) {
 			return true, nil
 		}
 	}
 	return false, err
 }
 
-// saw looks for what took the owner's place in a feed past a message: a claim, which
-// takes nothing that was withdrawn before.
-func (x *index) saw(feed string, it Item) bool {
+// saw looks for what took the owner's place in a feed from before a message past it: a
+// claim, which takes nothing that was withdrawn before.
+func (v *snapshot) saw(feed string, it Item) (seen bool) {
 	claimed := map[string]time.Time{}
-	for _, r := range x.feeds {
-		if string(r.id) < it.ID || !r.ofFeed(feed) {
-			continue
+	before, passed := false, false
+	eachRecord(v.data, func(r record) {
+		if passed || r.t != recCursor && r.t != recFeedClaim || !r.ofFeed(feed) {
+			return
+		}
+		if string(r.id) < it.ID {
+			before = before || r.t == recCursor
+			return
 		}
 		switch n, ok := parseNote(r.line); {
 		case !ok:
 		case n.T == recFeedClaim:
 			claimed[n.Claim] = n.At
-		case n.T == recCursor && n.Claim == "":
-			return false // it began behind the message, or passed it by
-		case n.T == recCursor:
+		default:
+			passed = true
 			at, known := claimed[n.Claim]
 			if !known {
 				at = n.At
 			}
-			return it.ClosedAt.IsZero() || at.Before(it.ClosedAt)
+			// Without a claim it began behind the message, or passed it by.
+			seen = n.Claim != "" && (before || n.ID == it.ID) && (it.ClosedAt.IsZero() || at.Before(it.ClosedAt))
 		}
-	}
-	return false
+	})
+	return seen
 }
 
 // FeedsShownSince reports whether its owner was shown anything of any feed after t.

@@ -57,6 +57,16 @@ func TestFeedSeen(t *testing.T) {
 	late := mailbox.SessionKey("late")
 	p.hear(late, mailbox.FeedOptions{})
 	seen("one who came later", late, third, false)
+	fourth, fifth := p.say("dave", "fourth"), p.say("dave", "fifth")
+	expect(t, "late", p.hear(late, mailbox.FeedOptions{Limit: 1}), "fourth")
+	expect(t, "late", p.hear(late, mailbox.FeedOptions{Limit: 1}), "fifth")
+	for _, age := range []time.Duration{0, 48 * time.Hour} {
+		p.clock.jump(age)
+		p.ok(p.Compact(late))
+		seen("after a compaction, one who came later", late, third, false)
+		seen("after a compaction, the last one", late, fifth, true)
+		seen("after a compaction, one before it", late, fourth, age == 0)
+	}
 	if got, err := p.FeedSeen(feed, mailbox.SessionKey("nobody"), mailbox.Item{}); err != nil || got {
 		t.Errorf("a box that is not there: got %v, %v", got, err)
 	}
