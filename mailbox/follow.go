@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -39,6 +38,7 @@ type Follower struct {
 	path   string
 	offset int64
 	file   os.FileInfo // what was read last; nil is none yet
+	start  []byte      // how it begins: a new file may get the number of one that is gone
 }
 
 // Follow begins at the present end of a box's journal, which need not exist yet.
@@ -48,14 +48,18 @@ func (s *Store) Follow(key string) (*Follower, error) {
 		return nil, err
 	}
 	f := &Follower{path: p.path}
-	info, err := os.Lstat(p.path)
+	file, err := private.Open(p.path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	f.file, f.offset = info, info.Size()
+	_, err = f.look(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	f.offset = f.file.Size()
 	return f, nil
 }
 
@@ -84,20 +88,34 @@ func (f *Follower) Next() ([]Line, error) {
 
 // read returns what is new, up to the last newline: the rest is being written.
 func (f *Follower) read(file *os.File) ([]byte, error) {
-	info, err := file.Stat()
+	same, err := f.look(file)
 	if err != nil {
 		return nil, err
 	}
-	if f.file == nil || !os.SameFile(f.file, info) || info.Size() < f.offset {
-		f.offset = 0 // another file has its name: a compaction
+	if !same {
+		f.offset = 0
 	}
-	f.file = info
-	data := make([]byte, info.Size()-f.offset)
-	n, err := file.ReadAt(data, f.offset)
-	if err != nil && err != io.EOF {
+	data, err := readAt(file, f.file.Size()-f.offset, f.offset)
+	if err != nil {
 		return nil, err
 	}
-	data = data[:bytes.LastIndexByte(data[:n], '\n')+1]
+	data = data[:bytes.LastIndexByte(data, '\n')+1]
 	f.offset += int64(len(data))
 	return data, nil
+}
+
+// look notes which file has the journal's name now, and reports whether it is the one
+// that was read last. After a compaction it is another.
+func (f *Follower) look(file *os.File) (same bool, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	start, err := readAt(file, min(info.Size(), headerSize), 0)
+	if err != nil {
+		return false, err
+	}
+	same = f.file != nil && os.SameFile(f.file, info) && info.Size() >= f.offset && bytes.HasPrefix(start, f.start)
+	f.file, f.start = info, start
+	return same, nil
 }

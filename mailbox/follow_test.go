@@ -2,6 +2,8 @@ package mailbox_test
 
 import (
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,4 +70,29 @@ func TestFollowThroughCompaction(t *testing.T) {
 	p.next(f, 0)
 	p.send(alice, "after")
 	p.next(f, 1)
+}
+
+// The file of a compaction may have the number of one that an earlier compaction has
+// removed, and be longer than what was read.
+func TestFollowThroughCompactionsIntoOneFile(t *testing.T) {
+	p := newPost(t)
+	for range 10 {
+		p.send(alice, "old")
+	}
+	p.show(alice)
+	before := p.journal(alice) // with claims, which a compaction drops
+	p.ok(p.Compact(alice))
+	answer := p.send(alice, "answer")
+	p.send(alice, strings.Repeat("x", len(before)))
+	after := p.journal(alice)
+
+	p.write(alice, before)
+	f := p.follow(alice)
+	p.write(alice, after)
+	lines, err := f.Next()
+	p.ok(err)
+	if !slices.ContainsFunc(lines, func(l mailbox.Line) bool { return l.ID == answer }) {
+		t.Errorf("no answer in %+v", lines)
+	}
+	p.next(f, 0)
 }
