@@ -106,7 +106,7 @@ func (p *parts) file(at time.Time, lastID string, feed bool) []byte {
 func (t *tx) divide(v *snapshot) *parts {
 	st := t.s.replay(t.p, v)
 	k := t.keepers(st)
-	k.latest = latestOf(v.data)
+	k.latest = latestOf(v.data, k.lately)
 	var p parts
 	n := 0
 	eachRecord(v.data, func(r record) {

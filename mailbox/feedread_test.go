@@ -95,3 +95,25 @@ func TestFeedReadWhileItIsWritten(t *testing.T) {
 		expect(t, fmt.Sprintf("first with %d bytes there", cut), got, "one func two() { if true { return } }")
 	}
 }
+
+// Where a place was before it moved on is known as long as that it did, however old.
+func TestFeedsShownAfterACompaction(t *testing.T) {
+	p := newPost(t)
+	p.hear(alice, mailbox.FeedOptions{FromStart: true})
+	for range 2 {
+		p.clock.jump(48 * time.Hour)
+		began := p.clock.now()
+		p.clock.jump(time.Second)
+		p.say("dave", "news")
+		expect(t, "heard", p.hear(alice, mailbox.FeedOptions{}), "news")
+		for range 2 {
+			items, err := p.FeedsShown(alice, began)
+			p.ok(err)
+			expect(t, "shown in this turn", bodies(items), "news")
+			p.ok(p.Compact(alice))
+		}
+	}
+	if n := strings.Count(p.journal(alice), `"cursor"`); n > 2 {
+		t.Errorf("%d old places are kept", n)
+	}
+}

@@ -136,7 +136,7 @@ func (k *keepers) fate(n int, r record) fate {
 		switch {
 		case ok && k.latest[topic(n)] == n.ID:
 			return hot
-		case ok && n.T == recCursor && n.At.After(k.lately):
+		case ok && n.T == recCursor && (n.At.After(k.lately) || k.latest[oldPlace(n)] == n.ID):
 			return cold
 		}
 		return drop
@@ -156,19 +156,27 @@ func (k *keepers) about(n int, id string) fate {
 }
 
 // latestOf finds, of the records of which only the latest counts, which that is.
-// A cursor's is the one that is farthest on.
-func latestOf(data []byte) map[string]string {
+// A cursor's is the one that is farthest on; and the last one from before lately says
+// where the first one since then has come from.
+func latestOf(data []byte, lately time.Time) map[string]string {
 	latest := map[string]string{}
 	eachRecord(data, func(r record) {
 		switch r.t {
 		case recCursor, recFeedClaim, recFeedUnclaim, recMoved, recAdopt, recAdopted:
-			if n, ok := parseNote(r.line); ok && (n.T != recCursor || n.ID > latest[topic(n)]) {
+			n, ok := parseNote(r.line)
+			if ok && (n.T != recCursor || n.ID > latest[topic(n)]) {
 				latest[topic(n)] = n.ID
+			}
+			if ok && n.T == recCursor && !n.At.After(lately) {
+				latest[oldPlace(n)] = max(latest[oldPlace(n)], n.ID)
 			}
 		}
 	})
 	return latest
 }
+
+// oldPlace is the topic of a reader's places from before lately.
+func oldPlace(n note) string { return "old " + topic(n) }
 
 // topic is what kind of thing such a record speaks of: a reader's place in a feed,
 // a move to or from a box.
