@@ -65,8 +65,11 @@ func (a *attempt) bell(ctx context.Context) (Result, bool) {
 	if now, err := a.Waker.unshown(a.entry, a.config); err == nil && now.none() {
 		return Result{Outcome: NotNeeded, Reason: nothingUnshown}, true
 	}
-	return Result{Outcome: Failed, Route: routeBell,
-		Reason: fmt.Sprintf("the bell was rung, and no mail was shown within %v", bellWithin)}, false
+	why := fmt.Sprintf("no mail was shown within %v", bellWithin)
+	if ctx.Err() != nil {
+		why = "the wake was broken off before any mail was shown"
+	}
+	return Result{Outcome: Failed, Route: routeBell, Reason: "the bell was rung, and " + why}, false
 }
 
 // isOver reports whether anything was shown since, when before was what waited, or

@@ -125,6 +125,21 @@ func TestBell(t *testing.T) {
 			t.Errorf("held %v: %q", held, reason)
 		}
 	})
+	t.Run("its sender goes away", func(t *testing.T) {
+		t.Parallel()
+		r := idle(t, "claude")
+		r.waker.Mode = ModeNative
+		r.hooked(false)
+		r.mail("first")
+		ctx, cancel := context.WithCancel(t.Context())
+		r.listens(1, func() error { cancel(); return nil })
+		if got := r.waker.Wake(ctx, r.entry, Options{From: "s-peer"}); got.Outcome != Failed || !strings.Contains(got.Reason, "broken off") {
+			t.Errorf("got %+v", got)
+		}
+		if u := r.unshown(); u != 1 {
+			t.Errorf("%d messages wait", u)
+		}
+	})
 	for name, prepare := range map[string]func(*rig){
 		"no hook has run":  func(*rig) {},
 		"headless":         func(r *rig) { r.hooked(true) },
