@@ -3,6 +3,7 @@ package mailbox
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 )
@@ -281,9 +282,8 @@ func (s *Store) FeedsShown(readerBox string, t time.Time) ([]Item, error) {
 		return nil, err
 	}
 	x := newIndex(p, v.last, v.hotData())
-	var items []Item
-	var errs error
 	at := map[string]string{}
+	went := map[string][]step{}
 	eachRecord(v.data, func(r record) {
 		if r.t != recCursor {
 			return
@@ -295,29 +295,47 @@ func (s *Store) FeedsShown(readerBox string, t time.Time) ([]Item, error) {
 		from, known := at[n.Feed]
 		at[n.Feed] = max(from, n.ID)
 		if known && n.Claim != "" && n.At.After(t) {
-			shown, err := s.shownOf(x, from, n)
-			items, errs = append(items, shown...), errors.Join(errs, err)
+			went[n.Feed] = append(went[n.Feed], step{from, n})
 		}
 	})
+	var items []Item
+	var errs error
+	for _, feed := range slices.Sorted(maps.Keys(went)) {
+		shown, err := s.shownOf(x, feed, went[feed])
+		items, errs = append(items, shown...), errors.Join(errs, err)
+	}
 	return items, errs
 }
 
-// shownOf is what a reader was shown when its place in a feed went on from an id as
-// the cursor says.
-func (s *Store) shownOf(reader *index, from string, cursor note) (items []Item, err error) {
-	p, err := s.feed(cursor.Feed)
+// step is how a reader's place in a feed went on from an id, as a cursor says.
+type step struct {
+	from string
+	to   note
+}
+
+// shownOf is what a reader was shown of a feed in these steps, which are in order. The
+// feed is read once for all.
+func (s *Store) shownOf(reader *index, feed string, steps []step) (items []Item, err error) {
+	p, err := s.feed(feed)
 	if err != nil {
 		return nil, err
 	}
-	news, err := s.feedAfter(p, from)
+	news, err := s.feedAfter(p, steps[0].from)
 	if err != nil {
 		return nil, err
 	}
-	isOwn := s.ownOf(reader, FeedOptions{Self: cursor.By})
 	for _, r := range news.messages {
 		id := string(r.id)
-		if m, ok := parseMessage(r.line); ok && id <= cursor.ID && !news.retracted[id] && !isOwn(m.From) {
-			items = append(items, Item{Message: m, Shown: []Shown{{By: cursor.By, Via: cursor.Via, At: cursor.At}}})
+		for len(steps) > 0 && id > steps[0].to.ID {
+			steps = steps[1:]
+		}
+		if len(steps) == 0 {
+			break
+		}
+		to := steps[0].to
+		m, ok := parseMessage(r.line)
+		if ok && id > steps[0].from && !news.retracted[id] && !s.ownOf(reader, FeedOptions{Self: to.By})(m.From) {
+			items = append(items, Item{Message: m, Shown: []Shown{{By: to.By, Via: to.Via, At: to.At}}})
 		}
 	}
 	return items, nil

@@ -117,3 +117,25 @@ func TestFeedsShownAfterACompaction(t *testing.T) {
 		t.Errorf("%d old places are kept", n)
 	}
 }
+
+// A long turn hears many broadcasts one by one: each is decoded for its own showing only.
+func TestFeedsShownOneByOne(t *testing.T) {
+	cost := func(broadcasts int) float64 {
+		p := newPost(t)
+		p.hear(alice, mailbox.FeedOptions{FromStart: true})
+		began := p.clock.now()
+		for range broadcasts {
+			p.clock.jump(time.Second)
+			p.say("dave", "news")
+			p.hear(alice, mailbox.FeedOptions{})
+		}
+		return testing.AllocsPerRun(3, func() {
+			if items, err := p.FeedsShown(alice, began); err != nil || len(items) != broadcasts {
+				t.Errorf("%d items, %v", len(items), err)
+			}
+		})
+	}
+	if few, many := cost(40), cost(160); many > 8*few {
+		t.Errorf("four times the broadcasts cost %.0f allocations instead of %.0f", many, few)
+	}
+}
