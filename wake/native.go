@@ -45,6 +45,7 @@ func (a *attempt) bell(ctx context.Context) (Result, bool) {
 	reached := false
 	for until := a.Now().Add(bellWithin); ; {
 		before, rung := a.left(), a.Now()
+		since := rung.Add(-1) // what is shown in that very moment counts too
 		if err := a.ring(path); err != nil {
 			return Result{Outcome: Failed, Route: routeBell, Reason: err.Error()}, false
 		}
@@ -52,8 +53,8 @@ func (a *attempt) bell(ctx context.Context) (Result, bool) {
 			return Result{Outcome: Held, Route: routeBell,
 				Reason: waiting(a.status.WaitingFor) + "; its bell was rung, and Claude shows the mail after that"}, true
 		}
-		settled := await(ctx, until.Sub(rung), lookEvery, func() bool { return a.isOver(before, rung) })
-		reached = reached || a.shownSince(rung)
+		settled := await(ctx, until.Sub(rung), lookEvery, func() bool { return a.isOver(before, since) })
+		reached = reached || a.shownSince(since)
 		if !settled || a.left().broadcasts == 0 {
 			break
 		}
