@@ -186,6 +186,15 @@ func fill(b *switchboard.Board, box string, n int) error {
 	return nil
 }
 
+// drain takes all that waits in a box, so that the next row finds nothing there.
+func drain(b *switchboard.Board, box string) error {
+	claim, err := b.Store.Claim(box, mailbox.ClaimOptions{Reader: sessionID, Via: "bench"})
+	if err != nil {
+		return err
+	}
+	return claim.Shown()
+}
+
 // timed is the time of one call in milliseconds.
 func timed(f func() error) (float64, error) {
 	start := time.Now()

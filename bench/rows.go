@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,19 +72,22 @@ func (l *lab) hookRows(context.Context) ([]row, error) {
 	box := mailbox.SessionKey(sessionID)
 	env := append(l.env(b.Home), "CLAUDE_CODE_ENTRYPOINT=cli")
 	hook := hookCommand(l.path("peermux-hook")) + " claude PreToolUse"
-	once := func(ctx context.Context, mail int) (float64, error) {
-		if err := fill(b, box, mail); err != nil {
-			return 0, err
-		}
+	once := func(ctx context.Context) (float64, error) {
 		return command(ctx, env, fmt.Sprintf(hookFormat, sessionID), "/bin/sh", "-c", hook)
 	}
 	hooks := func(name string, rounds, mail int) row {
-		return row{"hook, whole process through sh", name, "ms", l.rounds(rounds), floorShell, func(ctx context.Context) (float64, error) { return once(ctx, mail) }}
+		return row{"hook, whole process through sh", name, "ms", l.rounds(rounds), floorShell, func(ctx context.Context) (float64, error) {
+			if err := fill(b, box, mail); err != nil {
+				return 0, err
+			}
+			ms, err := once(ctx)
+			return ms, errors.Join(err, drain(b, box))
+		}}
 	}
 	return []row{
 		hooks(hookOne, 200, 0), hooks("1 hook, 1 message", 100, 1), hooks("1 hook, 50 messages", 40, 50),
 		{"hook, whole process through sh", "16 hooks at once, nothing to show", "ms", l.rounds(40), floor16, func(ctx context.Context) (float64, error) {
-			return timed(func() error { return at16(func() error { _, err := once(ctx, 0); return err }) })
+			return timed(func() error { return at16(func() error { _, err := once(ctx); return err }) })
 		}},
 	}, nil
 }
@@ -246,7 +250,7 @@ func (l *lab) mailRows(context.Context) ([]row, error) {
 	}
 	read := func(n int) func(context.Context) (float64, error) {
 		return func(ctx context.Context) (float64, error) {
-			if err := drain(ctx, p.Board, reader); err != nil {
+			if err := drain(p.Board, reader.Box); err != nil {
 				return 0, err
 			}
 			if err := fill(p.Board, target.Box, n); err != nil {
@@ -276,16 +280,4 @@ func readOnce(ctx context.Context, b *switchboard.Board, a switchboard.Actor, wa
 		return fmt.Errorf("read %d messages, want %d", res.Count, want)
 	}
 	return d.Shown()
-}
-
-func drain(ctx context.Context, b *switchboard.Board, a switchboard.Actor) error {
-	for {
-		n, err := b.Store.Pending(a.Box)
-		if err != nil || n == 0 {
-			return err
-		}
-		if err := readOnce(ctx, b, a, 0); err != nil {
-			return err
-		}
-	}
 }
