@@ -3,6 +3,8 @@ package hookscripts
 import (
 	"fmt"
 	"strings"
+
+	"peermux/internal/shellquote"
 )
 
 // command is the text a client hands to its shell for an event. It never
@@ -13,24 +15,12 @@ import (
 // understood by sh, bash, zsh, ksh and fish, since Codex takes the person's own
 // shell; fish has no "A=b exec c".
 func (e Env) command(client, event string) string {
-	hook := ShellQuote(e.HookPath)
+	hook := shellquote.Quote(e.HookPath)
 	set := "GOMAXPROCS=1"
 	if home := e.fixedHome(); home != "" {
-		set += " PEERMUX_HOME=" + ShellQuote(home)
+		set += " PEERMUX_HOME=" + shellquote.Quote(home)
 	}
 	return fmt.Sprintf("[ -x %s ] || exit 0; export %s; exec %s %s %s", hook, set, hook, client, event)
-}
-
-// ShellQuote quotes what a shell, of whatever make, might read otherwise. Backslashes
-// stand outside the quotes, since fish reads some of those inside.
-func ShellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("/._+:@%-", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.NewReplacer("'", `'\''`, `\`, `'\\'`).Replace(s) + "'"
 }
 
 // isOurs tells our hooks by the program's name, as a word or at the end of a

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"peermux/internal/codexsim"
+	"peermux/internal/shellquote"
 )
 
 // standIn is the variable that makes this test program, started again, a
@@ -53,7 +54,7 @@ func writePrograms(dir string) error {
 	}
 	// A program built with -race otherwise sleeps for a second before it ends.
 	for _, mode := range []string{codexsim.Answers, codexsim.Dies, codexsim.Hangs} {
-		texts["codex-"+mode] = fmt.Sprintf("GORACE=atexit_sleep_ms=0 %s=%s exec %s \"$@\"\n", standIn, mode, ShellQuote(self))
+		texts["codex-"+mode] = fmt.Sprintf("GORACE=atexit_sleep_ms=0 %s=%s exec %s \"$@\"\n", standIn, mode, shellquote.Quote(self))
 	}
 	for name, text := range texts {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {

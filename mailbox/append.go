@@ -81,7 +81,7 @@ func (t *tx) put(m Message) (id string, err error) {
 
 // existing finds a message that this journal has already.
 func (t *tx) existing(id string) (*Message, error) {
-	if id == "" || len(id) == idLen && id > string(t.idx.maxID) {
+	if id == "" || len(id) == IDLen && id > string(t.idx.maxID) {
 		return nil, nil // greater than every id so far, which is nearly always so
 	}
 	v, err := t.whole()

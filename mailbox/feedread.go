@@ -69,7 +69,7 @@ func (s *Store) firstCursor(p place, o FeedOptions) (string, error) {
 		return noID, nil
 	case o.Backfill > 0:
 		// Ids begin with the time, and they rise along the feed.
-		return makeID(s.now().Add(-o.Backfill), [idLen - timeLen]byte{}), nil
+		return makeID(s.now().Add(-o.Backfill), [IDLen - timeLen]byte{}), nil
 	}
 	last, err := s.feedLast(p)
 	return max(last, noID), err
@@ -189,7 +189,7 @@ func oldest(data []byte) string {
 func newest(data []byte) string {
 	var last []byte
 	eachRecord(data, func(r record) {
-		if (r.t == recMsg || r.t == recCompacted) && len(r.id) == idLen && bytes.Compare(r.id, last) > 0 {
+		if (r.t == recMsg || r.t == recCompacted) && len(r.id) == IDLen && bytes.Compare(r.id, last) > 0 {
 			last = r.id
 		}
 	})

@@ -11,20 +11,20 @@ import (
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 const (
-	idLen   = 26
+	IDLen   = 26 // characters of a message id
 	timeLen = 10 // 50 bits, of which 48 count milliseconds since 1970
 )
 
 // NewID makes a message id: 26 characters that sort by the time of their making
 // and carry 80 random bits, so that no two are ever the same.
 func NewID(now time.Time) string {
-	var random [idLen - timeLen]byte
+	var random [IDLen - timeLen]byte
 	rand.Read(random[:]) // never fails: crypto/rand ends the program instead
 	return makeID(now, random)
 }
 
-func makeID(now time.Time, random [idLen - timeLen]byte) string {
-	var id [idLen]byte
+func makeID(now time.Time, random [IDLen - timeLen]byte) string {
+	var id [IDLen]byte
 	ms := uint64(max(now.UnixMilli(), 0)) & (1<<48 - 1)
 	for i := timeLen - 1; i >= 0; i-- {
 		id[i] = alphabet[ms&31]
@@ -64,7 +64,7 @@ func CompletionID(task string) string {
 	if ValidID(task) {
 		copy(id, task[:timeLen])
 	}
-	for _, b := range sum[:idLen-timeLen] {
+	for _, b := range sum[:IDLen-timeLen] {
 		id = append(id, alphabet[b&31])
 	}
 	return string(id)
@@ -72,7 +72,7 @@ func CompletionID(task string) string {
 
 // ValidID reports whether id has the form that NewID gives.
 func ValidID(id string) bool {
-	if len(id) != idLen {
+	if len(id) != IDLen {
 		return false
 	}
 	for i := range len(id) {

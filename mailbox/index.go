@@ -122,7 +122,7 @@ func (x *index) message(r record) {
 	if len(r.id) == 0 {
 		return
 	}
-	if len(r.id) == idLen && bytes.Compare(r.id, x.top) > 0 {
+	if len(r.id) == IDLen && bytes.Compare(r.id, x.top) > 0 {
 		x.top = r.id
 		if bytes.Compare(x.top, x.maxID) > 0 {
 			x.maxID = x.top

@@ -86,7 +86,7 @@ func prepare(m *Message, now time.Time) error {
 	case strings.TrimSpace(m.Body) == "":
 		return ErrEmptyBody
 	case m.ID != "" && !ValidID(m.ID):
-		return fmt.Errorf("message id %q: an id has %d characters, see NewID", m.ID, idLen)
+		return fmt.Errorf("message id %q: an id has %d characters, see NewID", m.ID, IDLen)
 	}
 	switch m.Kind {
 	case "":

@@ -56,7 +56,8 @@ func run() int {
 }
 
 // watch ends a run that hangs. A Go timer would start the runtime's poller at every
-// run; this goroutine starts when the other one hangs in the kernel, and waits there.
+// run; with one processor this goroutine starts only when the other one waits in the
+// kernel, and then waits there too.
 func watch(end time.Time, text *waking) {
 	for wait(nil, end) == nil {
 	}

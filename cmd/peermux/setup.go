@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"peermux/hookscripts"
+	"peermux/internal/shellquote"
 )
 
 func setupCommand() command {
@@ -327,6 +328,6 @@ Codex         codex plugin marketplace add %[1]s && codex plugin add peermux@pee
               (then trust its hooks: /hooks)
 
 Use it instead of peermux setup, not as well: the tools would be there twice.
-`, hookscripts.ShellQuote(dir))
+`, shellquote.Quote(dir))
 	return nil
 }

@@ -1,14 +1,15 @@
 // Package hookrun is what runs inside a client's hook: it puts waiting mail in
 // front of the model at the right moment and tells peers what the session is
-// doing. The program peermux-hook is a thin main around [Run].
+// doing. The program peermux-hook is a main around [Run] that holds the descriptors and
+// ends a run that hangs.
 //
 // # Contract
 //
 // A hook reads one JSON object from stdin, writes at most one JSON object to
 // stdout (or, for Claude Code's FileChanged, text to stderr), and exits 0; only
 // FileChanged exits 2, when there is mail. Whatever goes wrong - no home, no
-// permission, a payload that is none, a lock that is held - it prints nothing
-// and exits 0 in time: a hook must never break a session. It starts no process.
+// permission, a payload that is none - it prints nothing and exits 0: a hook must
+// never break a session. It starts no process.
 //
 // # What it writes, all under the peermux home
 //

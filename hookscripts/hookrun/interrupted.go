@@ -153,7 +153,7 @@ func reached(turn []byte, boxes map[string][]mailbox.Item, began time.Time) map[
 
 // named lists which of the wanted ids a line names.
 func named(line []byte, wanted map[string]bool) (names []string) {
-	const idLen = 26 // digits and capitals, see mailbox.NewID
+	const idLen = mailbox.IDLen // digits and capitals
 	run := 0
 	for i, c := range line {
 		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {

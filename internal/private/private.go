@@ -108,7 +108,10 @@ func checkDir(path string) (there bool, err error) {
 func CheckHome(path string) error {
 	var st unix.Stat_t
 	err := ignoringEINTR(func() error { return unix.Lstat(path, &st) })
-	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o077 == 0 {
+	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&0o077 == 0 {
+		return checkOwner(path, &st)
+	}
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return CheckDir(path)
 	}
 	entries, err := os.ReadDir(path)

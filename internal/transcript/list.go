@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"peermux/internal/shellquote"
 )
 
 // Conversation is one transcript, as a list shows it.
@@ -270,16 +272,5 @@ func resumeCommand(c *Conversation) string {
 	if c.CWD == "" {
 		return command
 	}
-	return "cd " + shellQuote(c.CWD) + " && " + command
-}
-
-// shellQuote leaves backslashes outside the quotes, since fish reads some of those
-// inside.
-func shellQuote(s string) string {
-	for i := range len(s) {
-		if !isAlnum(s[i]) && strings.IndexByte("/._-+@:,", s[i]) < 0 {
-			return "'" + strings.NewReplacer("'", `'\''`, `\`, `'\\'`).Replace(s) + "'"
-		}
-	}
-	return s
+	return "cd " + shellquote.Quote(c.CWD) + " && " + command
 }

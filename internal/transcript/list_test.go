@@ -161,14 +161,3 @@ func TestTitlesAndPromptsAreHarmless(t *testing.T) {
 		t.Errorf("title %q, first prompt %q", got.Title, got.FirstPrompt)
 	}
 }
-
-func TestShellQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"/home/dev/a": "/home/dev/a", "/a b": "'/a b'", "/it's": `'/it'\''s'`, "/$(x)": "'/$(x)'",
-		`/a\';x`: `'/a'\\''\'';x'`,
-	} {
-		if got := shellQuote(in); got != want {
-			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
